@@ -1,0 +1,144 @@
+"""What a data set is, and how a command line names one.
+
+A data set is one file in this package with one registered class. Its parameters are declared like any others; `open`
+turns them and a path into splits. To add one, copy the smallest file here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mrfstudio.engine.catalogue import Parameters, ending
+from mrfstudio.engine.registry import DATASETS
+
+SPLITS = ("train", "val", "test")
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+"""Called with (done, total) while something is made."""
+
+
+class DataError(ValueError):
+    """Data that cannot be read, made or found. The message is one sentence for a person."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Arrays by split and name, such as `splits["train"]["images"]`; in one split they all have the same length."""
+
+    parts: Mapping[str, Mapping[str, Array]]
+    constants: Mapping[str, Array] = field(default_factory=dict)
+
+    def __getitem__(self, split: str) -> Mapping[str, Array]:
+        if split not in self.parts:
+            raise DataError(f"This data has no {split!r} split: expected one of {', '.join(self.parts)}.")
+        return self.parts[split]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __contains__(self, split: object) -> bool:
+        return split in self.parts
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many rows each split has."""
+        return {split: len(next(iter(arrays.values()))) for split, arrays in self.parts.items()}
+
+
+class Dataset(Parameters):
+    """Base of every data set. Subclasses give `name`, `title`, `summary` and what follows, and register themselves."""
+
+    path: ClassVar[Literal["none", "optional", "required"]] = "required"
+    """Whether the data lie in a file or folder, are generated, or either."""
+    path_text: ClassVar[str] = "FILE.npz"
+    """How the path is written in help, such as FILE.npz or FOLDER."""
+    yields: ClassVar[str] = ""
+    """The arrays of a split, with shapes and types, in one line."""
+
+    def open(self, path: Path | None = None, *, workers: int = 1, progress: Progress | None = None) -> Splits:
+        """Read or make the splits. `workers` and `progress` matter only where something is made."""
+        raise NotImplementedError
+
+    @classmethod
+    def spelling(cls) -> str:
+        """How the command line names this data set: `faces`, `mnist:FILE.npz` or `border[:FILE.npz]`."""
+        return cls.name + {"none": "", "optional": f"[:{cls.path_text}]", "required": f":{cls.path_text}"}[cls.path]
+
+
+@dataclass(frozen=True)
+class DataChoice:
+    """What `NAME[:PATH]` means: a data set and where it lies."""
+
+    dataset: type[Dataset]
+    path: Path | None
+
+    def open(self, *, workers: int = 1, progress: Progress | None = None, **parameters: Any) -> Splits:
+        """Open the data set with these parameters."""
+        return self.dataset(**parameters).open(self.path, workers=workers, progress=progress)
+
+
+def parse_data(text: str) -> DataChoice:
+    """Read `NAME` or `NAME:PATH`; only the first colon counts, so that paths may hold others."""
+    name, colon, rest = text.partition(":")
+    names = DATASETS.names()
+    if name not in names:
+        hint = ""
+        if not colon and Path(text).exists():
+            hint = f"; a path follows a name, as in border:{text}"
+        known = ", ".join(dataset_class(n).spelling() for n in names)
+        end = hint + "." if hint else ending(name, names)
+        raise DataError(f"There is no data set {name!r}{end} Known: {known}.")
+    dataset = dataset_class(name)
+    if dataset.path == "none" and colon:
+        raise DataError(f"The data set {name!r} is generated and takes no path, but {rest!r} was given.")
+    if dataset.path == "required" and not rest:
+        raise DataError(f"The data set {name!r} needs a path: write {dataset.spelling()}.")
+    path = Path(rest).expanduser() if rest else None
+    if path is not None and not path.exists():
+        raise DataError(f"{path} does not exist: {dataset.spelling()} needs an existing file or folder.")
+    return DataChoice(dataset, path)
+
+
+def dataset_class(name: str) -> type[Dataset]:
+    """The registered data set of this name."""
+    found = DATASETS[name]
+    assert issubclass(found, Dataset)
+    return found
+
+
+def read_npz(path: str | Path, wanted: str) -> dict[str, Array]:
+    """All arrays of an npz file without ever loading a pickle; `wanted` completes the sentence "expected ..."."""
+    import tokenize
+    import zipfile
+    import zlib
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DataError(f"{path} holds a single array: expected {wanted}.")
+            return {name: archive[name] for name in archive.files}
+    except DataError:
+        raise
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist: expected {wanted}.") from None
+    except (IsADirectoryError, PermissionError) as problem:
+        raise DataError(f"{path} cannot be read ({problem.strerror}): expected {wanted}.") from None
+    # a damaged archive can fail anywhere between the zip directory and an array's header
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, MemoryError,
+            SyntaxError, tokenize.TokenError) as problem:  # fmt: skip
+        raise DataError(f"{path} is not a readable npz file ({type(problem).__name__}): expected {wanted}.") from None
+
+
+def require(arrays: Mapping[str, Array], names: tuple[str, ...], path: str | Path) -> None:
+    """Check that all the names are there."""
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        found = ", ".join(arrays) or "nothing"
+        raise DataError(f"{path} has no {missing[0]!r}: expected {', '.join(names)}, found {found}.")

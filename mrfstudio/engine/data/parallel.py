@@ -1,0 +1,59 @@
+"""Work in chunks, on several processes where that pays."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def processes(wanted: int, chunks: int) -> int:
+    """How many processes to start: `wanted`, or one for each core if it is 0, but never more than there are chunks."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(wanted or cores, chunks))
+
+
+def map_chunks(
+    function: Callable[[Any], Result],
+    tasks: Iterable[Any],
+    total: int,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """`[function(task) for task in tasks]` in order, on `workers` processes; 0 means one for each core.
+
+    Each result has a length; `progress(done, total)` hears the sum of the lengths so far. Processes are spawned, not
+    forked, so that a caller with threads is safe; tasks wait in a short queue, so they are never all in memory at once.
+    """
+    report = progress or (lambda done, total: None)
+    results: list[Result] = []
+    done = 0
+    if processes(workers, 2) == 1:
+        for task in tasks:
+            results.append(function(task))
+            done += len(results[-1])  # type: ignore[arg-type]
+            report(done, total)
+        return results
+    count = processes(workers, 64)
+    pending: deque[Future[Result]] = deque()
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
+        try:
+            for task in tasks:
+                pending.append(pool.submit(function, task))
+                while len(pending) > 2 * count:
+                    results.append(pending.popleft().result())
+                    done += len(results[-1])  # type: ignore[arg-type]
+                    report(done, total)
+            while pending:
+                results.append(pending.popleft().result())
+                done += len(results[-1])  # type: ignore[arg-type]
+                report(done, total)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
