@@ -6,10 +6,14 @@ log-potential for each node and *label*, (…, height, width, labels). Hard evid
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 class ContradictoryEvidence(ValueError):
@@ -28,3 +32,17 @@ class Evidence:
     """Log-potentials to be added to a model's own; 0 says nothing, -inf forbids."""
 
     log_potentials: Tensor
+    _derived: WeakKeyDictionary[Any, dict[str, Any]] = field(default_factory=WeakKeyDictionary, repr=False)
+
+    def derived(self, model: Any, key: str, make: Callable[[], T]) -> T:
+        """A value computed once from this evidence and a model, such as their sum. Not kept while gradients flow."""
+        if self.log_potentials.requires_grad:
+            return make()
+        values = self._derived.setdefault(model, {})
+        if key not in values:
+            made = make()
+            if isinstance(made, Tensor) and made.requires_grad:
+                return made
+            values[key] = made
+        value: T = values[key]
+        return value

@@ -27,6 +27,11 @@ T = TypeVar("T")
 
 MAX_ORDER = 24  # numpy and torch tensors stop at 32 and 64 axes; a binary table of order 24 already has 16 million entries
 
+FORBIDDEN = -1e3
+"""Stands for log 0 relative to a table's largest entry where an algorithm cannot work with -inf: mean field under
+symmetric constraints would forbid every state of a variable at once, and a chain could never leave an impossible start.
+At e^-1000 lower bounds stay bounds and impossible states are left all the same."""
+
 
 class GraphError(ValueError):
     """A graph that cannot be built. The message is one sentence that names the factor or variable."""
@@ -248,6 +253,21 @@ class FactorGraph:
         value: T = self._derived[key]
         return value
 
+    def finite_tables(self) -> list[Tensor]:
+        """Log-tables with `FORBIDDEN` in place of -inf, for algorithms that must pass through impossible states."""
+
+        def make() -> list[Tensor]:
+            tables = []
+            for group in self.groups:
+                peak = group.tables.amax(tuple(range(group.order)), keepdim=True)
+                floor = torch.where(peak.isneginf(), torch.zeros_like(peak), peak) + FORBIDDEN
+                tables.append(torch.where(group.tables.isneginf(), floor, group.tables))
+            return tables
+
+        if not self.has_zeros:
+            return [group.tables for group in self.groups]
+        return self.derived("finite tables", make)
+
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> FactorGraph:
         """The same graph in another precision or on another device."""
         dtype, device = dtype or self.dtype, device or self.device
@@ -293,6 +313,9 @@ class FactorGraph:
 
     def local_potentials(self, evidence: Evidence) -> Tensor:
         """unary + evidence, packed (…, size). Raises `ContradictoryEvidence` when a variable has no state left."""
+        return evidence.derived(self, "local", lambda: self._local_potentials(evidence))
+
+    def _local_potentials(self, evidence: Evidence) -> Tensor:
         total = self.unary + evidence.log_potentials
         blocked = torch.isneginf(total)
         if bool(blocked.any()):

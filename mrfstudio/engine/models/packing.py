@@ -157,6 +157,11 @@ class Packing:
             groups[block.group].append(view)
         return groups
 
+    def owners(self, device: torch.device) -> Tensor:
+        """The variable number that each packed entry belongs to, (size,)."""
+        parts = [np.tile(self.order[b.first : b.first + b.count], b.states) for b in self.blocks]
+        return torch.from_numpy(np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)).to(device)
+
     def softmax(self, packed: Tensor) -> Tensor:
         """Normalise each variable's log-values to probabilities, (…, size)."""
         return torch.cat([torch.softmax(block, -2).flatten(-2) for block in self.by_block(packed)], -1)

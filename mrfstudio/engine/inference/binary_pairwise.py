@@ -1,0 +1,170 @@
+"""Belief propagation on binary pairwise graphs: one log-ratio for each message.
+
+With z = m(1) - m(0) and the sender's cavity c as a log-ratio, tables φ scaled to a largest entry of 1,
+
+    z' = log(φ_01 p + φ_11 q) - log(φ_00 p + φ_10 q),    p = exp(-max(c, 0)), q = exp(min(c, 0)),
+
+which is exact at c = ±inf (hard evidence) and, because one of p and q is 1, never underflows while no table spans more
+than the exponent range. The usual 2 atanh(tanh tanh) saturates in single precision.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation, BeliefPropagationOnGraph, Messages
+from mrfstudio.engine.inference.contract import LogPartition, State, kernel, nothing_changed
+from mrfstudio.engine.models.factor_graph import FactorGraph
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatios(State):
+    """z (…, 2m): first the messages to the first variable of every edge, then those to the second."""
+
+    ratios: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """The graph's edges for this kernel; tables are indexed by the state of the *sender* first."""
+
+    tables: Tensor  # (2, 2, 2m) log, [sender state, receiver state, message]
+    senders: Tensor  # (2m,) place of the sender in the packed node order
+    reverse_half: int  # m: the message in the other direction is m places away
+    incoming: tuple[tuple[int, int, Tensor | None], ...]  # for each block: (count, degree, messages (degree * count,))
+    node_entries: Tensor  # (n,) packed entry of state 0 of each node, in packed node order
+    node_strides: Tensor  # (n,) distance to its state 1
+
+
+@kernel(BeliefPropagation, FactorGraph)
+class BinaryPairwise(BeliefPropagationOnGraph):
+    """Parallel BP on binary pairwise graphs without zeros in tables."""
+
+    def covers(self, algorithm: BeliefPropagation, model: FactorGraph) -> bool:
+        if algorithm.kernel == "generic" or algorithm.schedule != "parallel" or len(model.groups) != 1:
+            return False
+        if not (model.is_binary and model.is_pairwise) or model.has_zeros:
+            return False
+        return algorithm.temperature == 0 or _span(model) / algorithm.temperature < 0.8 * _exponent_range(model.dtype)
+
+    def init(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence) -> LogRatios:  # type: ignore[override]
+        local = model.local_potentials(evidence)
+        return LogRatios(0, nothing_changed(local), local.new_zeros((*local.shape[:-1], 2 * model.factors)))
+
+    def step(  # type: ignore[override]
+        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: LogRatios
+    ) -> LogRatios:
+        edges = _edges(model)
+        z = state.ratios
+        local = evidence.derived(model, "ratios", lambda: _node_ratios(edges, model.local_potentials(evidence)))
+        totals = local + _incoming_sum(edges, z)
+        half = edges.reverse_half
+        # A message from s to t excludes what t said to s: the other half of z.
+        cavities = totals.index_select(-1, edges.senders) - torch.cat((z[..., half:], z[..., :half]), -1)
+        proposal = _transfer(model, edges, cavities, algorithm.temperature)
+        with torch.no_grad():
+            residual = (torch.sigmoid(proposal) - torch.sigmoid(z)).abs().max()
+        ratios = torch.lerp(proposal, z, algorithm.damping) if algorithm.damping else proposal
+        return LogRatios(state.iteration + 1, residual, ratios)
+
+    def beliefs(  # type: ignore[override]
+        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: LogRatios
+    ) -> Tensor:
+        return super().beliefs(algorithm, model, evidence, self.as_messages(model, state))
+
+    def factor_beliefs(  # type: ignore[override]
+        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: LogRatios
+    ) -> list[Tensor]:
+        return super().factor_beliefs(algorithm, model, evidence, self.as_messages(model, state))
+
+    def log_partition(  # type: ignore[override]
+        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: LogRatios
+    ) -> LogPartition:
+        return super().log_partition(algorithm, model, evidence, self.as_messages(model, state))
+
+    def as_messages(self, model: FactorGraph, state: LogRatios) -> Messages:
+        """The same messages as normalised log-probabilities in the graph's packing."""
+        half = model.factors
+        parts = []
+        for z in (state.ratios[..., :half], state.ratios[..., half:]):
+            parts += [torch.nn.functional.logsigmoid(-z), torch.nn.functional.logsigmoid(z)]
+        return Messages(state.iteration, state.residual, torch.cat(parts, -1))
+
+
+def _exponent_range(dtype: torch.dtype) -> float:
+    return -math.log(torch.finfo(dtype).tiny)
+
+
+def _span(model: FactorGraph) -> float:
+    tables = model.groups[0].tables.detach()
+    return model.derived("span", lambda: float((tables.amax((0, 1)) - tables.amin((0, 1))).max()))
+
+
+def _edges(model: FactorGraph) -> _Edges:
+    return model.derived("binary edges", lambda: _make_edges(model))
+
+
+def _make_edges(model: FactorGraph) -> _Edges:
+    group, packing = model.groups[0], model.packing
+    place = torch.empty(model.variables, dtype=torch.int64)
+    order = torch.from_numpy(packing.order)
+    place[order] = torch.arange(model.variables)
+    place = place.to(model.device)
+    senders = torch.cat((place[group.scopes[1]], place[group.scopes[0]]))
+    tables = torch.cat((group.tables.transpose(0, 1), group.tables), -1).contiguous()
+    incoming = []
+    start = 0
+    flat = packing.index("incoming", model.device)
+    for block in packing.blocks:
+        if block.degree == 0:
+            incoming.append((block.count, 0, None))
+            continue
+        stop = start + block.degree * block.size
+        # Entries of state 0 in blocks [axis 0: state 0, state 1 | axis 1: state 0, state 1], each `factors` long.
+        first = flat[start:stop].view(block.degree, 2, block.count)[:, 0]
+        start = stop
+        messages = first % model.factors + (first // (2 * model.factors)) * model.factors
+        incoming.append((block.count, block.degree, messages.reshape(-1).contiguous()))
+    base, stride = packing.index("base", model.device), packing.index("stride", model.device)
+    order = order.to(model.device)
+    return _Edges(tables, senders, model.factors, tuple(incoming), base[order], stride[order])
+
+
+def _node_ratios(edges: _Edges, local: Tensor) -> Tensor:
+    """Packed log-potentials (…, 2n) → log-ratios (…, n) in packed node order."""
+    return local.index_select(-1, edges.node_entries + edges.node_strides) - local.index_select(-1, edges.node_entries)
+
+
+def _incoming_sum(edges: _Edges, z: Tensor) -> Tensor:
+    parts = []
+    for count, degree, messages in edges.incoming:
+        if messages is None:
+            parts.append(z.new_zeros((*z.shape[:-1], count)))
+        else:
+            parts.append(z.index_select(-1, messages).unflatten(-1, (degree, count)).sum(-2))
+    return torch.cat(parts, -1)
+
+
+def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: float) -> Tensor:
+    tables = edges.tables
+    if temperature == 0:
+        # max(a, b + c) - max(a', b' + c); subtracting max(c, 0) from both sides keeps c = inf finite.
+        down, up = -torch.relu(cavities), -torch.relu(-cavities)
+        one = torch.maximum(tables[0, 1] + down, tables[1, 1] + up)
+        return one - torch.maximum(tables[0, 0] + down, tables[1, 0] + up)
+    peak = tables.detach().amax((0, 1), keepdim=True)
+    linear = model.derived(("linear", temperature), lambda: torch.exp((tables - peak) / temperature))
+    scaled = cavities if temperature == 1.0 else cavities / temperature
+    small = torch.exp(-scaled.abs())
+    one_first = scaled > 0
+    p = torch.where(one_first, small, 1.0)
+    q = torch.where(one_first, 1.0, small)
+    one = torch.addcmul(linear[0, 1] * p, linear[1, 1], q)
+    zero = torch.addcmul(linear[0, 0] * p, linear[1, 0], q)
+    ratio = torch.log(one / zero)
+    return ratio if temperature == 1.0 else temperature * ratio

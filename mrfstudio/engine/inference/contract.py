@@ -1,0 +1,203 @@
+"""What an algorithm is, and how it finds the kernel for a model.
+
+An algorithm is a frozen value of its parameters; a state is a frozen value of tensors; `step` maps one state to the
+next without side effects. Stepping, scrubbing, lock-step comparison and unrolling for gradients are the same code.
+
+To add an algorithm, write one file in this package:
+
+    @ALGORITHMS.register
+    class MeanField(Algorithm):            # parameters: catalogue.number(...), ...
+        name = "mean-field"
+
+    @kernel(MeanField, FactorGraph)
+    class MeanFieldOnGraph(Kernel): ...    # init, step, beliefs, factor_beliefs, log_partition
+
+A second kernel for a special model (a grid, a bipartite graph) is one more decorated class; kernels declared later and
+covering the model win. A model without a kernel of its own is worked on as its factor graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.catalogue import Parameters
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.models.factor_graph import FactorGraph
+
+
+class Unsupported(ValueError):
+    """An algorithm does not cover a model. The message is one sentence that names one that does."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a run is. Subclasses add tensors; `residual` is a tensor without axes.
+
+    The residual is the largest change of a normalised message, as a probability, before damping. An algorithm without
+    messages says in its summary what it measures instead.
+    """
+
+    iteration: int
+    residual: Tensor
+
+
+@dataclass(frozen=True)
+class LogPartition:
+    """A value for log Z (natural logarithm, evidence included) and what kind of statement it is."""
+
+    value: float | None
+    kind: str | None  # exact, lower_bound, upper_bound, estimate or None
+
+
+NO_LOG_PARTITION = LogPartition(None, None)
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A distribution that algorithms can work on."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+@runtime_checkable
+class GraphLike(Protocol):
+    """A model that can be written out as a factor graph, for algorithms that have no kernel for it."""
+
+    def as_graph(self, evidence: Evidence) -> tuple[FactorGraph, Evidence]:
+        """The same distribution as a graph, and the same evidence in the graph's packing."""
+        ...
+
+    def from_graph(self, beliefs: Tensor, evidence: Evidence) -> Tensor:
+        """Packed beliefs of that graph in the shape of the model's own beliefs."""
+        ...
+
+
+class Algorithm(Parameters):
+    """Base of every inference algorithm."""
+
+    differentiable: ClassVar[bool] = False
+    """Whether gradients may be taken through `step`."""
+    single_step: ClassVar[bool] = False
+    """Whether one step gives the answer (exact inference)."""
+
+    def supports(self, model: Model) -> str | None:
+        """None, or one sentence that says why not and names an algorithm that can."""
+        if isinstance(model, (FactorGraph, GraphLike)) or _find_kernel(self, model):
+            return None
+        return f"{self.name} has no way to work on a {model.kind}."
+
+    def kernel_for(self, model: Model) -> Kernel:
+        """The kernel declared last that covers the model, else the factor-graph one."""
+        reason = self.supports(model)
+        if reason is not None:
+            raise Unsupported(reason)
+        return _find_kernel(self, model) or _ThroughGraph()
+
+    def init(self, model: Model, evidence: Evidence) -> State:
+        """The state before the first step. Raises `ContradictoryEvidence` where no state is left."""
+        return self.kernel_for(model).init(self, model, evidence)
+
+    def step(self, model: Model, evidence: Evidence, state: State) -> State:
+        """One iteration."""
+        return self.kernel_for(model).step(self, model, evidence, state)
+
+    def beliefs(self, model: Model, evidence: Evidence, state: State) -> Tensor:
+        """Normalised single-node beliefs in the model's own shape (a factor graph: packed)."""
+        return self.kernel_for(model).beliefs(self, model, evidence, state)
+
+    def factor_beliefs(self, model: Model, evidence: Evidence, state: State) -> list[Tensor]:
+        """Normalised beliefs of factors; on a factor graph one tensor (k_1, …, k_r, n) for each group."""
+        return self.kernel_for(model).factor_beliefs(self, model, evidence, state)
+
+    def log_partition(self, model: Model, evidence: Evidence, state: State) -> LogPartition:
+        """The algorithm's value for log Z at this state, with its kind."""
+        return self.kernel_for(model).log_partition(self, model, evidence, state)
+
+    def residual(self, state: State) -> float:
+        return float(state.residual)
+
+
+class Kernel:
+    """One algorithm on one type of model. All methods are pure."""
+
+    def covers(self, algorithm: Any, model: Any) -> bool:
+        """Whether this kernel can do this value of the algorithm on this model."""
+        return True
+
+    def init(self, algorithm: Any, model: Any, evidence: Evidence) -> Any:
+        raise NotImplementedError
+
+    def step(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> Any:
+        raise NotImplementedError
+
+    def beliefs(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> Tensor:
+        raise NotImplementedError
+
+    def factor_beliefs(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> list[Tensor]:
+        raise Unsupported(f"{algorithm.name} gives no beliefs of factors on a {model.kind}.")
+
+    def log_partition(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> LogPartition:
+        return NO_LOG_PARTITION
+
+
+KernelClass = TypeVar("KernelClass", bound=type[Kernel])
+_KERNELS: list[tuple[type[Algorithm], type, Kernel]] = []
+
+
+def kernel(algorithm: type[Algorithm], model: type) -> Callable[[KernelClass], KernelClass]:
+    """Class decorator that registers a kernel for (algorithm, model type)."""
+
+    def register(cls: KernelClass) -> KernelClass:
+        _KERNELS.insert(0, (algorithm, model, cls()))
+        return cls
+
+    return register
+
+
+def kernels(algorithm: Algorithm, model: Model) -> list[Kernel]:
+    """Every kernel that covers this pair, the preferred one first. Tests compare them with each other."""
+    return [
+        k
+        for algorithm_type, model_type, k in _KERNELS
+        if isinstance(algorithm, algorithm_type) and isinstance(model, model_type) and k.covers(algorithm, model)
+    ]
+
+
+def _find_kernel(algorithm: Algorithm, model: Model) -> Kernel | None:
+    found = kernels(algorithm, model)
+    return found[0] if found else None
+
+
+class _ThroughGraph(Kernel):
+    """The fallback: work on `model.as_graph(evidence)`."""
+
+    def init(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence) -> State:
+        graph, packed = model.as_graph(evidence)
+        return algorithm.init(graph, packed)
+
+    def step(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> State:
+        graph, packed = model.as_graph(evidence)
+        return algorithm.step(graph, packed, state)
+
+    def beliefs(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> Tensor:
+        graph, packed = model.as_graph(evidence)
+        return model.from_graph(algorithm.beliefs(graph, packed, state), evidence)
+
+    def factor_beliefs(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> list[Tensor]:
+        graph, packed = model.as_graph(evidence)
+        return algorithm.factor_beliefs(graph, packed, state)
+
+    def log_partition(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> LogPartition:
+        graph, packed = model.as_graph(evidence)
+        return algorithm.log_partition(graph, packed, state)
+
+
+def nothing_changed(like: Tensor) -> Tensor:
+    """The residual of a state that has not stepped yet: infinite, so that nobody calls it converged."""
+    return torch.full((), torch.inf, dtype=like.dtype, device=like.device)

@@ -1,0 +1,178 @@
+"""From cavities to messages, for all factors of a few shapes at once.
+
+Cavities and messages are flat, (…, entries): for each factor shape and each of its axes a block (states, factors), as
+`Packing` lays them out. Two ways to sum: in the linear domain, with exponentiated tables, where that cannot underflow;
+in the log domain where a table has zeros or spans too many orders of magnitude, and for maxima.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.models.factor_graph import FactorGraph
+
+
+class FactorMessages:
+    """Tables (k_1, …, k_r, n) for each shape, and the message arithmetic on them."""
+
+    def __init__(self, tables: list[Tensor]) -> None:
+        self.tables = tables
+        self._linear: dict[tuple[int, float], Tensor] = {}
+
+    @classmethod
+    def of_graph(cls, graph: FactorGraph) -> FactorMessages:
+        return graph.derived("factor messages", lambda: cls([group.tables for group in graph.groups]))
+
+    def messages(self, cavities: Tensor, temperature: float) -> Tensor:
+        """Normalised log-messages to every axis of every factor, flat like `cavities`."""
+        parts = []
+        for number, blocks in enumerate(self._blocks(cavities)):
+            if temperature > 0 and self._spans[number] / temperature <= _safe_span(cavities.dtype):
+                parts += self._linear_messages(number, blocks, temperature)
+            else:
+                parts += self._log_messages(number, blocks, temperature)
+        return torch.cat(parts, -1) if parts else cavities
+
+    def normalise(self, messages: Tensor) -> Tensor:
+        """Shift every message so that its exponentials sum to 1."""
+        parts = [_normalised(block).flatten(-2) for blocks in self._blocks(messages) for block in blocks]
+        return torch.cat(parts, -1) if parts else messages
+
+    def beliefs(self, cavities: Tensor) -> list[Tensor]:
+        """Normalised factor beliefs (…, k_1, …, k_r, n), one tensor a shape."""
+        joint = self._joint(cavities)
+        return [torch.exp(t - torch.logsumexp(t, _table_axes(t, n), keepdim=True)) for t, n in joint]
+
+    def log_normalisers(self, cavities: Tensor) -> Tensor:
+        """Σ_a log Σ_{x_a} exp(θ_a + Σ_j c_j), (…)."""
+        sums = [torch.logsumexp(t, _table_axes(t, n)).sum(-1) for t, n in self._joint(cavities)]
+        return sum(sums) if sums else cavities.new_zeros(cavities.shape[:-1])  # type: ignore[return-value]
+
+    def _joint(self, cavities: Tensor) -> list[tuple[Tensor, int]]:
+        joint = []
+        for table, blocks in zip(self.tables, self._blocks(cavities), strict=True):
+            total = table
+            for axis, block in enumerate(blocks):
+                total = total + _along(block, axis, len(blocks))
+            joint.append((total, len(blocks)))
+        return joint
+
+    def _blocks(self, flat: Tensor) -> list[list[Tensor]]:
+        """Views (…, states, factors): a list a shape, an entry an axis."""
+        groups, start = [], 0
+        for table in self.tables:
+            count, blocks = table.shape[-1], []
+            for states in table.shape[:-1]:
+                stop = start + states * count
+                blocks.append(flat[..., start:stop].unflatten(-1, (states, count)))
+                start = stop
+            groups.append(blocks)
+        return groups
+
+    def _linear_messages(self, number: int, blocks: list[Tensor], temperature: float) -> list[Tensor]:
+        table = self._linear_table(number, temperature)
+        weights = []
+        for block in blocks:
+            peak = block.detach().amax(-2, keepdim=True)
+            scaled = block - peak
+            weights.append(torch.exp(scaled if temperature == 1.0 else scaled / temperature))
+        out = []
+        for axis in range(len(blocks)):
+            total = contract(table, weights, axis, weighted_sum)
+            message = torch.log(total) if temperature == 1.0 else temperature * torch.log(total)
+            out.append(_normalised(message).flatten(-2))
+        return out
+
+    def _log_messages(self, number: int, blocks: list[Tensor], temperature: float) -> list[Tensor]:
+        def reduce(total: Tensor, weight: Tensor, dim: int) -> Tensor:
+            joint = total + weight
+            if temperature == 0:
+                return joint.amax(dim)
+            if temperature == 1:
+                return torch.logsumexp(joint, dim)
+            return temperature * torch.logsumexp(joint / temperature, dim)
+
+        table = self.tables[number]
+        return [_normalised(contract(table, blocks, axis, reduce)).flatten(-2) for axis in range(len(blocks))]
+
+    def _linear_table(self, number: int, temperature: float) -> Tensor:
+        key = (number, temperature)
+        if key not in self._linear:
+            if len(self._linear) > 32:  # a temperature slider passes many values
+                self._linear.clear()
+            table = self.tables[number]
+            peak = table.detach().amax(tuple(range(table.ndim - 1)), keepdim=True)
+            self._linear[key] = torch.exp((table - peak) / temperature)
+        return self._linear[key]
+
+    @cached_property
+    def _spans(self) -> list[float]:
+        """Largest difference within one log-table, for each shape; infinite where a table has a zero."""
+        spans = []
+        for table in self.tables:
+            axes = tuple(range(table.ndim - 1))
+            detached = table.detach()
+            spans.append(float((detached.amax(axes) - detached.amin(axes)).max()) if table.numel() else 0.0)
+        return spans
+
+
+def _safe_span(dtype: torch.dtype) -> float:
+    """Below this span no product of a table entry and the largest weight, 1, underflows."""
+    return 0.8 * -math.log(torch.finfo(dtype).tiny)
+
+
+def contract(
+    table: Tensor, weights: list[Tensor], axis: int, reduce: Callable[[Tensor, Tensor, int], Tensor]
+) -> Tensor:
+    """Reduce every axis but one, the last first, so that what remains shrinks quickly. (…, k_axis, n)."""
+    total = table
+    for other in reversed(range(len(weights))):
+        if other == axis:
+            continue
+        # Axes after `other` are gone, except `axis` itself when it comes later.
+        after = 1 if axis > other else 0
+        weight = weights[other]
+        shape = (*weight.shape[:-2], *([1] * other), weight.shape[-2], *([1] * after), weight.shape[-1])
+        total = reduce(total, weight.reshape(shape), -2 - after)
+    return total
+
+
+def weighted_sum(total: Tensor, weight: Tensor, dim: int) -> Tensor:
+    return (total * weight).sum(dim)
+
+
+def _along(block: Tensor, axis: int, order: int) -> Tensor:
+    """(…, k, n) → (…, 1, …, k, …, 1, n), to be added to a table of that order."""
+    shape = (*block.shape[:-2], *([1] * axis), block.shape[-2], *([1] * (order - 1 - axis)), block.shape[-1])
+    return block.reshape(shape)
+
+
+def _table_axes(table: Tensor, order: int) -> tuple[int, ...]:
+    return tuple(range(-1 - order, -1))
+
+
+def _normalised(message: Tensor) -> Tensor:
+    total = torch.logsumexp(message, -2, keepdim=True)
+    # A message that forbids every state stays so: the step then names the variable instead of spreading NaN.
+    return message - total.masked_fill(torch.isneginf(total), 0.0)
+
+
+def totals_and_cavities(graph: FactorGraph, local: Tensor, messages: Tensor) -> tuple[Tensor, Tensor]:
+    """Each variable's log-total (…, size), and what it says without the factor it speaks to (…, messages)."""
+    packing = graph.packing
+    if not graph.has_zeros:
+        totals = local + packing.sum_incoming(messages)
+        return totals, packing.spread(totals) - messages
+    # -inf minus -inf has no value, so messages that forbid a state are counted apart from the finite sum.
+    blocked = torch.isneginf(messages)
+    finite = messages.masked_fill(blocked, 0.0)
+    sums = local + packing.sum_incoming(finite)
+    counts = packing.sum_incoming(blocked.to(messages.dtype))
+    others = packing.spread(counts) - blocked.to(messages.dtype)
+    cavities = (packing.spread(sums) - finite).masked_fill(others > 0.5, -torch.inf)
+    return sums.masked_fill(counts > 0.5, -torch.inf), cavities
