@@ -63,7 +63,7 @@ def setup_logging(verbose: bool = False, folder: Path | None = None) -> Path | N
         path = None
         _crashes_to_stderr()
         _say_once(
-            f"The log folder {str(folder)!r} cannot be written ({error.strerror}): warnings are shown here instead."
+            f"The log folder {str(folder)!r} cannot be written ({error.strerror}): warnings are shown here."
         )
     if (verbose or path is None) and sys.stderr is not None:
         shown = logging.StreamHandler(sys.stderr)

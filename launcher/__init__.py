@@ -1,0 +1,1 @@
+"""What `studio.py` does before the studio exists. Standard library only."""
