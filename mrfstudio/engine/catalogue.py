@@ -14,18 +14,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, dataclass_transform
 
+from mrfstudio.engine.errors import StudioError
+
 Kind = Literal["number", "integer", "choice", "flag", "text"]
 
 
-class ParameterError(ValueError):
+class ParameterError(StudioError):
     """A parameter has a value that its declaration does not allow. The message is one sentence for a person."""
 
 
-class UnknownName(KeyError):
-    """A name that no registry entry has. `str()` is one sentence for a person."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+class UnknownName(StudioError):
+    """A name that no registry entry has."""
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
+from mrfstudio.engine.errors import StudioError
+
 T = TypeVar("T")
 
 
-class ContradictoryEvidence(ValueError):
+class ContradictoryEvidence(StudioError):
     """Every state of one node is impossible."""
 
     def __init__(self, node: Hashable) -> None:

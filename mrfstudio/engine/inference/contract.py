@@ -26,11 +26,12 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import Parameters
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.models.factor_graph import FactorGraph
 
 
-class Unsupported(ValueError):
+class Unsupported(StudioError):
     """An algorithm does not cover a model. The message is one sentence that names one that does."""
 
 

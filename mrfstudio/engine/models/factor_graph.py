@@ -20,6 +20,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.models.packing import Packing
 
@@ -33,7 +34,7 @@ symmetric constraints would forbid every state of a variable at once, and a chai
 At e^-1000 lower bounds stay bounds and impossible states are left all the same."""
 
 
-class GraphError(ValueError):
+class GraphError(StudioError):
     """A graph that cannot be built. The message is one sentence that names the factor or variable."""
 
 

@@ -1,0 +1,264 @@
+"""What a person can do to a session, as plain values. No torch here: the window makes them, the engine applies them.
+
+Applying an undoable command gives the command that undoes it. Commands queue up; only those with the same `merge_key`
+(a slider being dragged) may replace each other while waiting. View and transport are not undoable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Command:
+    """Base. `title` is what Edit → Undo shows."""
+
+    undoable: ClassVar[bool] = True
+
+    @property
+    def title(self) -> str:
+        return type(self).__name__
+
+    @property
+    def merge_key(self) -> str | None:
+        """Waiting commands with the same key are one: only the newest is applied."""
+        return None
+
+    @property
+    def stroke(self) -> int | None:
+        """Commands with the same number are one undo step."""
+        return None
+
+
+# Evidence -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Paint(Command):
+    """A segment of a stroke in image coordinates (x right, y down; pixel (r, c) covers [c, c+1) × [r, r+1)).
+
+    `layer` is what is painted on: `observed` (value 0 contour seen, 1 not seen, 2 unknown), `hints` (value: label number,
+    -1 takes hints away) or `mask` (value 1 unknown, 0 known). `strength` in (0, 1]; 1 is hard evidence.
+    """
+
+    layer: str
+    value: int
+    points: tuple[tuple[float, float], ...]
+    radius: float
+    strength: float = 1.0
+    stroke_id: int = 0
+
+    @property
+    def title(self) -> str:
+        return "Erase" if self.value == -1 else "Brush stroke"
+
+    @property
+    def stroke(self) -> int | None:
+        return self.stroke_id
+
+
+@dataclass(frozen=True)
+class PaintRectangle(Command):
+    """Fill a rectangle: top, left, height, width in pixels."""
+
+    layer: str
+    value: int
+    rectangle: tuple[int, int, int, int]
+    strength: float = 1.0
+
+    @property
+    def title(self) -> str:
+        return "Rectangle"
+
+
+@dataclass(frozen=True)
+class Fill(Command):
+    """Flood-fill from a pixel over 4-connected pixels of the same value."""
+
+    layer: str
+    value: int
+    row: int
+    column: int
+    strength: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class SetImage(Command):
+    """Replace the picture: `observed` (h, w) uint8; `truth` (h, w) uint8 labels where known. Hints are cleared."""
+
+    observed: np.ndarray
+    truth: np.ndarray | None = None
+    name: str = "image"
+
+    @property
+    def title(self) -> str:
+        return f"Open {self.name}"
+
+
+@dataclass(frozen=True)
+class AddNoise(Command):
+    """Spurious 3-pixel edges, and contour pixels deleted at random, from a seed."""
+
+    edges: int = 8
+    deletion: float = 0.0
+    seed: int = 0
+
+    @property
+    def title(self) -> str:
+        return "Add noise"
+
+
+@dataclass(frozen=True)
+class ClearLayer(Command):
+    """Empty one layer: `observed` becomes "nothing seen", `hints` and `mask` are emptied."""
+
+    layer: str
+
+    @property
+    def title(self) -> str:
+        return f"Clear {self.layer}"
+
+
+# Lanes and parameters -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetParameter(Command):
+    """One parameter of a lane's algorithm."""
+
+    lane: int
+    name: str
+    value: Any
+
+    @property
+    def title(self) -> str:
+        return f"Set {self.name.replace('_', ' ')}"
+
+    @property
+    def merge_key(self) -> str | None:
+        return f"parameter {self.lane} {self.name}"
+
+
+@dataclass(frozen=True)
+class SetAlgorithm(Command):
+    """Another algorithm for a lane; its messages begin anew."""
+
+    lane: int
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SetModel(Command):
+    """Another model for a lane, by shipped name or path; its messages begin anew."""
+
+    lane: int
+    model: str
+
+
+@dataclass(frozen=True)
+class AddLane(Command):
+    """One more lane on the same evidence, at most six."""
+
+    model: str
+    algorithm: str = "bp"
+    parameters: dict[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    """Stop after this many iterations; None follows the session."""
+
+
+@dataclass(frozen=True)
+class RemoveLane(Command):
+    lane: int
+
+
+@dataclass(frozen=True)
+class SetLimits(Command):
+    """When lanes stop by themselves."""
+
+    iterations: int
+    tolerance: float
+    lane: int | None = None
+
+    @property
+    def merge_key(self) -> str | None:
+        return f"limits {self.lane}"
+
+
+# Transport and view: not undoable -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Transport(Command):
+    undoable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Play(Transport):
+    pass
+
+
+@dataclass(frozen=True)
+class Pause(Transport):
+    pass
+
+
+@dataclass(frozen=True)
+class Step(Transport):
+    """One iteration forward, or back with `count` -1; pauses."""
+
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Scrub(Transport):
+    """Go to an iteration; pauses. Messages, not only beliefs, are restored."""
+
+    iteration: int
+
+    @property
+    def merge_key(self) -> str | None:
+        return "scrub"
+
+
+@dataclass(frozen=True)
+class SetSpeed(Transport):
+    """Iterations a second; None is as fast as possible."""
+
+    iterations_per_second: float | None
+
+    @property
+    def merge_key(self) -> str | None:
+        return "speed"
+
+
+@dataclass(frozen=True)
+class Restart(Transport):
+    """Begin anew with the same evidence and the same seed."""
+
+
+@dataclass(frozen=True)
+class Undo(Transport):
+    pass
+
+
+@dataclass(frozen=True)
+class Redo(Transport):
+    pass
+
+
+@dataclass(frozen=True)
+class SetView(Transport):
+    """Which pictures to compute, for which rectangle (top, left, height, width; None is everything), at which stride."""
+
+    layers: tuple[str, ...]
+    rectangle: tuple[int, int, int, int] | None = None
+    inspect: tuple[int, int] | None = None
+    """A pixel (row, column) whose details an inspector shows."""
+
+    @property
+    def merge_key(self) -> str | None:
+        return "view"
