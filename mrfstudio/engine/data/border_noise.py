@@ -1,7 +1,7 @@
 """Border ownership: labels from silhouettes, and the noise that hides them.
 
-A silhouette becomes three labels: CONTOUR (a pixel beside the figure), OUT and IN. What is seen of them is a noisy contour
-image: some contour pixels are missing and a few short edges that bound nothing are added in the background.
+A silhouette becomes three labels: CONTOUR (a pixel beside the figure), OUT and IN. What is seen of them is a noisy
+contour image: some contour pixels are missing and a few short edges that bound nothing are added in the background.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ SMALLEST_PROBABILITY = 1e-10  # a log-potential of -inf would forbid a label for
 
 _WINDOW = 2  # half-width of the 5×5 window that must be all OUT around the middle of a spurious edge
 _REACH = _WINDOW + 1  # middles up to here from a new edge may have a window that touches it
+_WORTHWHILE = 20_000  # images that take about as long as starting a process
 _CHUNK = 256  # images at a time: larger chunks leave the cache
 
 # The two end points of a 3-pixel edge relative to its middle: vertical, horizontal and both diagonals, equally likely.
@@ -89,12 +90,12 @@ def seeded_noise(
         raise DataError(f"There are {len(index)} indices for {len(labels)} label images: expected one for each.")
     starts = range(0, len(labels), _CHUNK)
     tasks = ((labels[s : s + _CHUNK], seed, stream, index[s : s + _CHUNK], spurious, deletion) for s in starts)
-    parts = map_chunks(_seeded_chunk, tasks, len(labels), workers, progress)
+    parts = map_chunks(_seeded_chunk, tasks, len(labels), workers, progress, worthwhile=_WORTHWHILE)
     return np.concatenate(parts) if parts else np.empty(labels.shape, np.uint8)
 
 
 def emission(pairs: Iterable[tuple[Labels, Labels]]) -> NDArray[np.float64]:
-    """P(seen | contour, OUT, IN), shape (3,): the maximum-likelihood fractions in (labels, noisy) pairs, kept off 0 and 1.
+    """P(seen | contour, OUT, IN), shape (3,): the fractions in (labels, noisy) pairs, kept off 0 and 1.
 
     A label that never occurs gets the probability that the noise process gives it without spurious edges.
     """

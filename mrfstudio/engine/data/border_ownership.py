@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mrfstudio.engine.catalogue import choice, integer, number
 from mrfstudio.engine.data.border_noise import (
     CONTOUR,
     DELETION,
@@ -23,8 +24,10 @@ from mrfstudio.engine.data.border_noise import (
     resample_noise,
     seeded_noise,
 )
-from mrfstudio.engine.data.contract import SPLITS, DataError, Progress, Splits, read_npz
-from mrfstudio.engine.files.atomic import atomic_write
+from mrfstudio.engine.data.contract import SPLITS, DataError, Dataset, Progress, Splits, dataset_class
+from mrfstudio.engine.data.npz_file import read_npz
+from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.registry import DATASETS
 
 __all__ = [
     "CONTOUR", "DELETION", "IN", "LABEL_NAMES", "OUT", "SEEN", "SPURIOUS_EDGES", "UNSEEN", "BorderData", "emission",
@@ -67,7 +70,8 @@ class BorderData(Splits):
         arrays: dict[str, Any] = {}
         for split in self:
             arrays.update({f"{name}_{split}": array for name, array in self[split].items()})
-        with atomic_write(path) as file:
+        # an open file, because numpy adds .npz to paths without it
+        with atomic_path(path) as temporary, open(temporary, "wb") as file:
             np.savez_compressed(file, **arrays, p_contour=self.p_contour)
 
     @classmethod
@@ -79,6 +83,37 @@ class BorderData(Splits):
             raise DataError(f"{path} holds {', '.join(arrays) or 'nothing'}: expected {_EXPECTED}.")
         pairs = {split: _checked_pair(arrays, split, path) for split in splits}
         return cls.of(pairs, _checked_emission(arrays["p_contour"], path))
+
+
+@DATASETS.register
+class BorderOwnership(Dataset):
+    """Border data from a file, or made from generated silhouettes if there is no path."""
+
+    name = "border"
+    title = "Border ownership"
+    summary = "Noisy contour images with their true labels CONTOUR, OUT and IN; made on the spot if no file is given."
+    path = "optional"
+    yields = (
+        "images (N, H, W) uint8: 0 contour, 1 OUT, 2 IN; noisy_images (N, H, W) uint8: 0 seen, 1 not; p_contour (3,)"
+    )
+
+    source: str = choice("glyphs", ("glyphs", "shapes"), "Which generated silhouettes are used where no file is given.")
+    count: int = integer(3000, "Training images to make where no file is given.", low=1, high=10_000_000)
+    validation: int = integer(300, "Validation images to make where no file is given.", low=0, high=10_000_000)
+    test: int = integer(300, "Test images to make where no file is given.", low=0, high=10_000_000)
+    seed: int = integer(0, "The same seed makes the same images.", low=0)
+    spurious: int = integer(SPURIOUS_EDGES, "Short edges that bound nothing, added to each image.", low=0, high=1000)
+    deletion: float = number(DELETION, "How likely a contour pixel is missing.", low=0, high=1)
+
+    def open(self, path: Path | None = None, *, workers: int = 1, progress: Progress | None = None) -> BorderData:
+        if path is not None:
+            return BorderData.load(path)
+        source = dataset_class(self.source)
+        sizes = dict(count=self.count, validation=self.validation, test=self.test, seed=self.seed)
+        drawn = source(**sizes)
+        splits = drawn.open(workers=workers, progress=progress)
+        figures = {split: drawn.figures(splits[split]) for split in splits}
+        return make_border(figures, self.seed, spurious=self.spurious, deletion=self.deletion)
 
 
 def make_border(

@@ -66,6 +66,20 @@ class Dataset(Parameters):
         """Read or make the splits. `workers` and `progress` matter only where something is made."""
         raise NotImplementedError
 
+    def located(self, path: Path | None) -> Path:
+        """The path given, or else the fetched file, for data sets that lie in a file."""
+        from mrfstudio.engine.data.fetch import fetched  # fetch knows all data sets; this is its one way back
+
+        found = path or fetched(self.name)
+        if found is None:
+            remedy = f"write {self.spelling()}, or fetch it with `mrfstudio data fetch {self.name}`"
+            raise DataError(f"The data set {self.name!r} needs a path: {remedy}.")
+        return Path(found)
+
+    def figures(self, arrays: Mapping[str, Array]) -> NDArray[np.bool_]:
+        """The silhouettes (N, h, w) in the arrays of one split, for data sets that have some."""
+        raise DataError(f"The data set {self.name!r} holds no silhouettes: try glyphs, shapes or mnist:FILE.npz.")
+
     @classmethod
     def spelling(cls) -> str:
         """How the command line names this data set: `faces`, `mnist:FILE.npz` or `border[:FILE.npz]`."""
@@ -98,11 +112,11 @@ def parse_data(text: str) -> DataChoice:
     dataset = dataset_class(name)
     if dataset.path == "none" and colon:
         raise DataError(f"The data set {name!r} is generated and takes no path, but {rest!r} was given.")
-    if dataset.path == "required" and not rest:
-        raise DataError(f"The data set {name!r} needs a path: write {dataset.spelling()}.")
     path = Path(rest).expanduser() if rest else None
     if path is not None and not path.exists():
         raise DataError(f"{path} does not exist: {dataset.spelling()} needs an existing file or folder.")
+    if dataset.path == "required":
+        path = dataset().located(path)
     return DataChoice(dataset, path)
 
 
@@ -113,32 +127,15 @@ def dataset_class(name: str) -> type[Dataset]:
     return found
 
 
-def read_npz(path: str | Path, wanted: str) -> dict[str, Array]:
-    """All arrays of an npz file without ever loading a pickle; `wanted` completes the sentence "expected ..."."""
-    import tokenize
-    import zipfile
-    import zlib
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path} holds a single array: expected {wanted}.")
-            return {name: archive[name] for name in archive.files}
-    except DataError:
-        raise
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist: expected {wanted}.") from None
-    except (IsADirectoryError, PermissionError) as problem:
-        raise DataError(f"{path} cannot be read ({problem.strerror}): expected {wanted}.") from None
-    # a damaged archive can fail anywhere between the zip directory and an array's header
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, MemoryError,
-            SyntaxError, tokenize.TokenError) as problem:  # fmt: skip
-        raise DataError(f"{path} is not a readable npz file ({type(problem).__name__}): expected {wanted}.") from None
-
-
-def require(arrays: Mapping[str, Array], names: tuple[str, ...], path: str | Path) -> None:
-    """Check that all the names are there."""
-    missing = [name for name in names if name not in arrays]
-    if missing:
-        found = ", ".join(arrays) or "nothing"
-        raise DataError(f"{path} has no {missing[0]!r}: expected {', '.join(names)}, found {found}.")
+def hold_out(train: Mapping[str, Array], count: int) -> dict[str, Mapping[str, Array]]:
+    """Training arrays with their last `count` rows as validation split; none of them if `count` is 0."""
+    rows = len(next(iter(train.values())))
+    if not 0 <= count < rows:
+        raise DataError(f"{count} validation rows were asked for, but there are {rows} to train with: expected fewer.")
+    if count == 0:
+        return {"train": train}
+    kept = rows - count
+    return {
+        "train": {name: array[:kept] for name, array in train.items()},
+        "val": {name: array[kept:] for name, array in train.items()},
+    }

@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-def processes(wanted: int, chunks: int) -> int:
-    """How many processes to start: `wanted`, or one for each core if it is 0, but never more than there are chunks."""
+def processes(wanted: int, total: int, worthwhile: int) -> int:
+    """How many processes to start: `wanted`, or if that is 0 one for each core that has `worthwhile` items to do."""
+    if wanted > 0:
+        return wanted
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(wanted or cores, chunks))
+    return max(1, min(cores, total // worthwhile))
 
 
 def map_chunks(
@@ -24,8 +26,9 @@ def map_chunks(
     total: int,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    worthwhile: int = 1,
 ) -> list[Result]:
-    """`[function(task) for task in tasks]` in order, on `workers` processes; 0 means one for each core.
+    """`[function(task) for task in tasks]` in order, on `workers` processes; 0 chooses (see `processes`).
 
     Each result has a length; `progress(done, total)` hears the sum of the lengths so far. Processes are spawned, not
     forked, so that a caller with threads is safe; tasks wait in a short queue, so they are never all in memory at once.
@@ -33,13 +36,13 @@ def map_chunks(
     report = progress or (lambda done, total: None)
     results: list[Result] = []
     done = 0
-    if processes(workers, 2) == 1:
+    count = processes(workers, total, worthwhile)
+    if count == 1:
         for task in tasks:
             results.append(function(task))
             done += len(results[-1])  # type: ignore[arg-type]
             report(done, total)
         return results
-    count = processes(workers, 64)
     pending: deque[Future[Result]] = deque()
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
         try:
