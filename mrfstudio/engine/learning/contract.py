@@ -76,12 +76,29 @@ class TensorSource:
         return {name: tensor[indices] for name, tensor in self.tensors.items()}
 
 
+class _FirstItems:
+    def __init__(self, source: BatchSource, count: int) -> None:
+        self._source, self._count = source, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, indices: Tensor) -> Any:
+        return self._source[indices]
+
+
+def first_items(source: BatchSource, count: int) -> BatchSource:
+    """The first `count` items of a source; 0 or too many gives all."""
+    return _FirstItems(source, count) if 0 < count < len(source) else source
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """What a training run sees. `validation` may be missing; then nothing is selected and the last parameters stay."""
 
     train: BatchSource
     validation: BatchSource | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
 
 

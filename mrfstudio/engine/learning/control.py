@@ -1,0 +1,149 @@
+"""How a running training is paused, stopped, stepped and changed from outside.
+
+The trainer polls a callable between two batches and gets plain commands, so the sender may be another thread
+(`Control`), another process (`ControlFile`, or the lines that a job sends to its child) or a test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+Command = Mapping[str, Any]
+"""`{"do": VERB}`; the verb `change` also has `{"values": {parameter: value}}`."""
+
+Poll = Callable[[], Iterable[Command]]
+
+VERBS = ("pause", "resume", "step", "stop", "checkpoint", "change")
+
+
+def no_commands() -> Iterable[Command]:
+    """The poll of a run that nobody steers."""
+    return ()
+
+
+class _Sender:
+    """The verbs as methods. `step` computes one batch and stays paused."""
+
+    def send(self, command: Command) -> None:
+        raise NotImplementedError
+
+    def pause(self) -> None:
+        self.send({"do": "pause"})
+
+    def resume(self) -> None:
+        self.send({"do": "resume"})
+
+    def step(self) -> None:
+        self.send({"do": "step"})
+
+    def stop(self) -> None:
+        """End after the current batch, with everything saved."""
+        self.send({"do": "stop"})
+
+    def checkpoint(self) -> None:
+        """Save now, without waiting for the minute."""
+        self.send({"do": "checkpoint"})
+
+    def change(self, **values: Any) -> None:
+        """Change parameters of the learner, such as `learning_rate`, from the next batch on."""
+        self.send({"do": "change", "values": values})
+
+
+class Control(_Sender):
+    """Commands within one process, from any thread."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Command] = deque()  # its append and popleft are atomic
+
+    def send(self, command: Command) -> None:
+        self._waiting.append(command)
+
+    def poll(self) -> list[Command]:
+        """Take the commands that have arrived."""
+        taken = []
+        while self._waiting:
+            taken.append(self._waiting.popleft())
+        return taken
+
+
+class ControlFile(_Sender):
+    """Commands as lines of JSON in a file that any process may append to."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._read = self.path.stat().st_size if self.path.exists() else 0
+
+    def send(self, command: Command) -> None:
+        with open(self.path, "ab") as file:
+            # One write of one line: appends of several senders do not mix.
+            file.write(json.dumps(command).encode() + b"\n")
+
+    def poll(self) -> list[Command]:
+        """Take the lines that were completed since the last call; what is not a command becomes an unknown verb."""
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(self._read)
+                block = file.read()
+        except FileNotFoundError:
+            return []
+        complete = block[: block.rfind(b"\n") + 1]
+        self._read += len(complete)
+        return [parse_command(line) for line in complete.splitlines() if line.strip()]
+
+
+def parse_command(line: bytes | str) -> Command:
+    """A command from one line of JSON; a broken line is kept as an unknown verb, so that the run can say so."""
+    try:
+        command = json.loads(line)
+    except ValueError:
+        command = None
+    if isinstance(command, dict):
+        return command
+    return {"do": line.decode("utf-8", "replace") if isinstance(line, bytes) else line}
+
+
+class Transport:
+    """What the commands so far add up to."""
+
+    def __init__(self, poll: Poll) -> None:
+        self._poll = poll
+        self.paused = False
+        self.single_steps = 0
+        self.stopping = False
+        self.checkpoint_wanted = False
+
+    @property
+    def waiting(self) -> bool:
+        """Paused with nothing to do."""
+        return self.paused and not self.single_steps and not self.stopping
+
+    def receive(self) -> list[Command]:
+        """The newly arrived commands; they are not obeyed yet, because several processes must obey the same ones."""
+        return list(self._poll())
+
+    def obey(self, command: Command) -> str:
+        """Obey one command other than `change`; returns a sentence if it makes no sense."""
+        verb = command.get("do")
+        if verb == "pause":
+            self.paused = True
+        elif verb == "resume":
+            self.paused, self.single_steps = False, 0
+        elif verb == "step":
+            self.paused = True
+            self.single_steps += 1
+        elif verb == "stop":
+            self.stopping = True
+        elif verb == "checkpoint":
+            self.checkpoint_wanted = True
+        else:
+            return f"There is no command {verb!r}: expected one of {', '.join(VERBS)}."
+        return ""
+
+    def stepped(self) -> None:
+        """One batch was computed."""
+        self.single_steps = max(0, self.single_steps - 1)

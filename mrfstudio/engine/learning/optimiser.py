@@ -1,0 +1,67 @@
+"""Adam and gradient descent with momentum, with all their state in named tensors.
+
+torch has optimisers too, but the first use of one imports for about two seconds, and their state would have to be taken
+apart for a checkpoint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+# The usual guard of Adam against a division by zero; far below any gradient that matters here.
+EPSILON = 1e-8
+
+Moments = dict[str, Tensor]
+
+
+def start_moments(parameters: Mapping[str, Tensor], method: str) -> Moments:
+    """Zero moments: `first/NAME` for both methods, `second/NAME` for Adam only."""
+    kinds = ("first", "second") if method == "adam" else ("first",)
+    return {f"{kind}/{name}": torch.zeros_like(tensor) for kind in kinds for name, tensor in parameters.items()}
+
+
+@torch.no_grad()
+def update(
+    parameters: Mapping[str, Tensor], moments: Moments, method: str, step: int, rate: float, betas: tuple[float, float]
+) -> None:
+    """One step down the gradients in `.grad`, in place. `step` counts from 1."""
+    for name, parameter in parameters.items():
+        gradient = parameter.grad
+        if gradient is None:
+            continue
+        first = moments[f"first/{name}"]
+        if method == "sgd":
+            first.mul_(betas[0]).add_(gradient)
+            parameter.sub_(first, alpha=rate)
+            continue
+        second = moments[f"second/{name}"]
+        first.lerp_(gradient, 1 - betas[0])
+        second.mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
+        # Both moments start at zero; dividing by what they could have gathered so far removes that bias.
+        scale = second.sqrt().div_(math.sqrt(1 - betas[1] ** step)).add_(EPSILON)
+        parameter.addcdiv_(first, scale, value=-rate / (1 - betas[0] ** step))
+
+
+@torch.no_grad()
+def gradient_norm(parameters: Mapping[str, Tensor]) -> float:
+    """The Euclidean norm of all gradients together, added up in float64 so that it overflows late."""
+    squares = 0.0
+    for parameter in parameters.values():
+        if parameter.grad is not None:
+            # MPS has no float64; the sum over tensors is in Python floats either way.
+            exact = parameter.grad if parameter.grad.device.type == "mps" else parameter.grad.double()
+            squares += float(exact.square().sum())
+    return math.sqrt(squares)
+
+
+@torch.no_grad()
+def clip(parameters: Mapping[str, Tensor], norm: float, longest: float) -> None:
+    """Shorten the gradient of norm `norm` to `longest`; 0 leaves it."""
+    if longest > 0 and norm > longest:
+        for parameter in parameters.values():
+            if parameter.grad is not None:
+                parameter.grad.mul_(longest / norm)

@@ -1,0 +1,133 @@
+"""One step of training: choose the batch, get its gradient, check it, move the parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.learning import optimiser
+from mrfstudio.engine.learning.checkpoint import TrainingState
+from mrfstudio.engine.learning.contract import (
+    BatchContext,
+    BatchResult,
+    Learner,
+    TrainableModel,
+    TrainingData,
+    derive_seed,
+)
+from mrfstudio.engine.learning.parallel import Solo
+from mrfstudio.engine.learning.schedules import steps_per_epoch
+
+
+class Diverged(Exception):
+    """A loss or a gradient left the finite range. The model holds the parameters of `good_step` again."""
+
+    def __init__(self, found: str, good_step: int) -> None:
+        super().__init__(found)
+        self.good_step = good_step
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What the whole batch gave, over all processes. `gradient_norm` is that before clipping."""
+
+    loss: float
+    gradient_norm: float
+    items: int
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+
+class Stepper:
+    """Moves one model. Everything that changes beside its parameters is in the `TrainingState` it is given."""
+
+    def __init__(self, model: TrainableModel, data: TrainingData, seed: int, parallel: Solo) -> None:
+        self.model, self.data, self.seed, self.parallel = model, data, seed, parallel
+        self._order: tuple[int, Tensor] | None = None
+        self._before: dict[str, Tensor] = {}
+
+    def trained(self) -> dict[str, Tensor]:
+        """The tensors that the optimiser moves."""
+        return {name: tensor for name, tensor in self.model.tensors().items() if tensor.requires_grad}
+
+    def take(self, learner: Learner, state: TrainingState, rate: float, progress: float) -> StepResult:
+        """Do step `state.step` + 1, or raise `Diverged` and leave the last good parameters."""
+        indices, epoch = self._indices(state.step, learner)
+        context = BatchContext(self.seed, state.step, epoch, len(indices), self.parallel.rows(len(indices)), progress)
+        parameters = self.trained()
+        for parameter in parameters.values():
+            parameter.grad = None
+        result = self._batch(learner, state, indices[context.rows], context)
+        result = self._averaged(result, parameters)
+        norm = optimiser.gradient_norm(parameters)
+        self._check(result.loss, norm, state.step)
+        self._before = copies(self.model.tensors())
+        optimiser.clip(parameters, norm, learner.clip_norm)
+        betas = (learner.beta1, learner.beta2)
+        optimiser.update(parameters, state.moments, learner.optimiser, state.step + 1, rate, betas)
+        with torch.no_grad():
+            learner.after_step(self.model)
+        state.learner = dict(result.state)
+        state.step += 1
+        state.items += len(indices)
+        return StepResult(result.loss, norm, len(indices), result.scalars)
+
+    def _indices(self, step: int, learner: Learner) -> tuple[Tensor, int]:
+        """The items of a step: each epoch goes once through the data in an order that (seed, epoch) gives."""
+        epoch, position = divmod(step, steps_per_epoch(learner, len(self.data.train)))
+        if self._order is None or self._order[0] != epoch:
+            generator = torch.Generator().manual_seed(derive_seed(self.seed, "order", epoch))
+            self._order = epoch, torch.randperm(len(self.data.train), generator=generator)
+        start = position * learner.batch_size
+        return self._order[1][start : start + learner.batch_size], epoch
+
+    def _batch(self, learner: Learner, state: TrainingState, indices: Tensor, context: BatchContext) -> BatchResult:
+        draw: Any = getattr(self.data.train, "draw", None)
+        # A learner should draw from its context only; one that uses torch's own generator is made repeatable too.
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(derive_seed(self.seed, "global", context.step, context.rows.start))
+            batch = self.data.train[indices] if draw is None else draw(indices, context)
+            return learner.batch(self.model, batch, state.learner, context)
+
+    def _averaged(self, result: BatchResult, parameters: Mapping[str, Tensor]) -> BatchResult:
+        """The mean over all processes, each by the weight of its part of the batch."""
+        if self.parallel.size == 1:
+            return result
+        names = sorted(result.scalars)
+        values = [result.loss, *(result.scalars[name] for name in names)]
+        local = torch.tensor([result.weight, *(result.weight * value for value in values)], dtype=torch.float64)
+        total = self.parallel.all_reduce(local).tolist()
+        weight = total[0]
+        for parameter in parameters.values():
+            own = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad * result.weight
+            parameter.grad = self.parallel.all_reduce(own) / weight
+        loss, *scalars = (value / weight for value in total[1:])
+        return BatchResult(loss, weight, dict(zip(names, scalars, strict=True)), result.state)
+
+    def _check(self, loss: float, norm: float, step: int) -> None:
+        """Stop before a bad gradient is used. A bad loss accuses the last update, so that is taken back as well."""
+        if math.isfinite(loss) and math.isfinite(norm):
+            return
+        if math.isfinite(loss):
+            raise Diverged(f"The norm of the gradient became {norm} at step {step + 1}", step)
+        good_step = step
+        if self._before:
+            assign(self.model.tensors(), self._before)
+            good_step -= 1
+        raise Diverged(f"The loss became {loss} at step {step + 1}", good_step)
+
+
+def copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Independent copies without history."""
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+
+@torch.no_grad()
+def assign(tensors: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> None:
+    """Write values into live tensors in place, on their own device and in their own precision."""
+    for name, tensor in tensors.items():
+        tensor.copy_(values[name])

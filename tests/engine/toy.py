@@ -1,0 +1,142 @@
+"""A model and a learner small enough to train in a test: logistic regression on made-up points.
+
+Run as a program, it trains and prints every step, so that a test can kill it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.catalogue import choice, number
+from mrfstudio.engine.learning.contract import (
+    BatchContext,
+    BatchResult,
+    BatchSource,
+    Learner,
+    TensorSource,
+    TrainingData,
+)
+from mrfstudio.engine.learning.control import Command, Poll, no_commands
+from mrfstudio.engine.learning.trainer import Trainer
+
+FEATURES = 5
+
+
+def cross_entropy_bits(logits: Tensor, labels: Tensor) -> Tensor:
+    return (torch.nn.functional.softplus(logits) - labels * logits).mean() / math.log(2)
+
+
+class LogisticModel:
+    """Weights (features,), a bias, and a tensor that is kept but not trained."""
+
+    kind = "toy"
+
+    def __init__(self) -> None:
+        self.weight = torch.zeros(FEATURES, requires_grad=True)
+        self.bias = torch.zeros(1, requires_grad=True)
+        self.scale = torch.ones(1)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"weight": self.weight, "bias": self.bias, "scale": self.scale}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        with torch.no_grad():
+            for name, tensor in self.tensors().items():
+                tensor.copy_(tensors[name])
+
+    def hyperparameters(self) -> dict[str, Any]:
+        return {"features": FEATURES}
+
+    def logits(self, points: Tensor) -> Tensor:
+        return points @ self.weight + self.bias
+
+
+class ToyLearner(Learner):
+    """Cross-entropy in bits. Its draws and its state are there to be remembered over a kill."""
+
+    name = "toy"
+    monitor = "nce_bits"
+
+    noise: float = number(0.1, "Noise on the points, drawn from the context.", low=0.0)
+    misbehave: str = choice("no", ("no", "loss", "gradient"), "What becomes infinite at the sixth step.")
+
+    def supports(self, model: Any) -> str | None:
+        return None if model.kind == "toy" else f"The toy learner trains toy models only, not {model.kind!r}."
+
+    def start(self, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]:
+        return {"drift": torch.zeros(FEATURES)}
+
+    def batch(self, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
+        points = batch["points"] + self.noise * (context.uniform(FEATURES) - 0.5) + state["drift"]
+        loss = cross_entropy_bits(model.logits(points), batch["labels"])
+        if context.step == 5 and self.misbehave != "no":
+            loss = loss * math.inf if self.misbehave == "loss" else loss
+        loss.backward()
+        if context.step == 5 and self.misbehave == "gradient":
+            model.weight.grad[0] = math.nan
+        drift = 0.9 * state["drift"] + 0.01 * torch.randn(FEATURES, generator=context.generator("drift"))
+        return BatchResult(loss.item(), len(points), {"mean_point": points.mean().item()}, {"drift": drift})
+
+    def validate(self, model: Any, source: BatchSource) -> dict[str, float]:
+        batch = source[torch.arange(len(source))]
+        logits = model.logits(batch["points"])
+        return {
+            "nce_bits": cross_entropy_bits(logits, batch["labels"]).item(),
+            "accuracy": ((logits > 0) == (batch["labels"] > 0.5)).float().mean().item(),
+        }
+
+
+def toy_data(items: int = 100) -> TrainingData:
+    generator = torch.Generator().manual_seed(7)
+    points = torch.randn(items + 40, FEATURES, generator=generator)
+    truth = torch.tensor([2.0, -1.0, 0.5, 0.0, 1.0])
+    labels = torch.bernoulli(torch.sigmoid(points @ truth), generator=generator)
+    return TrainingData(
+        TensorSource(points=points[:items], labels=labels[:items]),
+        TensorSource(points=points[items:], labels=labels[items:]),
+        name="toy",
+    )
+
+
+def toy_learner(**changes: Any) -> ToyLearner:
+    return ToyLearner(**{"batch_size": 16, "epochs": 4.0, "learning_rate": 0.05, "warm_up": 3, **changes})
+
+
+class StepClock:
+    """A clock that the trainer itself moves: one second each time it listens, which is once a step."""
+
+    def __init__(self, poll: Poll = no_commands) -> None:
+        self.now = 0.0
+        self._poll = poll
+
+    def __call__(self) -> float:
+        return self.now
+
+    def poll(self) -> Iterable[Command]:
+        self.now += 1.0
+        return self._poll()
+
+
+def toy_trainer(path: Any = None, **options: Any) -> Trainer:
+    """A run of 28 steps, 7 an epoch, by a clock of one second a step."""
+    clock = StepClock(options.pop("poll", no_commands))
+    learner = toy_learner(**options.pop("learner", {}))
+    settings: dict[str, Any] = {"seed": 3, **options}
+    return Trainer(LogisticModel(), learner, toy_data(), model_path=path, clock=clock, poll=clock.poll, **settings)
+
+
+def main() -> None:
+    trainer = toy_trainer(sys.argv[1], resume=True, checkpoint_seconds=4.0)
+    for record in trainer.run():
+        print(record.step, flush=True)
+        sys.stdin.readline()  # go on when told, so that the kill falls between these two steps
+
+
+if __name__ == "__main__":
+    main()
