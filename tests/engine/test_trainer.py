@@ -21,10 +21,10 @@ import torch
 from rich.console import Console
 
 from mrfstudio.engine.files.model_file import ModelFileError, load_model
-from mrfstudio.engine.learning import schedules
+from mrfstudio.engine.learning import optimiser, schedules
 from mrfstudio.engine.learning.bar import with_bar
 from mrfstudio.engine.learning.checkpoint import training_path
-from mrfstudio.engine.learning.contract import BatchContext, TrainingData, derive_seed
+from mrfstudio.engine.learning.contract import TrainingData
 from mrfstudio.engine.learning.control import Control, ControlFile
 from mrfstudio.engine.learning.curves import CHANCE
 from mrfstudio.engine.learning.parallel import Solo
@@ -103,26 +103,26 @@ def test_a_part_of_an_epoch_is_trained() -> None:
     assert len(finish(trainer)) == 4 + 1
 
 
-def test_adam_and_momentum_move_as_those_of_torch() -> None:
+def test_adam_and_momentum_follow_their_textbook_formulas() -> None:
+    weight = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
+    gradients = [[0.5, -1.0, 1e-6], [0.25, 2.0, 0.0], [-1.0, 0.5, 1e3]]
     for method in ("adam", "sgd"):
-        learner = toy_learner(optimiser=method, schedule="constant", warm_up=0, clip_norm=0.0, noise=0.0, epochs=1.0)
-        data, ours, theirs = TrainingData(toy_data().train), LogisticModel(), LogisticModel()
-        trainer = Trainer(ours, learner, data, seed=5)
-        parameters = [theirs.weight, theirs.bias]
-        peer: torch.optim.Optimizer = torch.optim.SGD(parameters, lr=0.05, momentum=0.9)
-        if method == "adam":
-            peer = torch.optim.Adam(parameters, lr=0.05)
-        order = torch.randperm(100, generator=torch.Generator().manual_seed(derive_seed(5, "order", 0)))
-        state = learner.start(theirs, data, 5)
-        for step, _ in enumerate(trainer.run()):
-            if step == 7:
-                break  # the last word
-            indices = order[16 * step : 16 * step + 16]
-            peer.zero_grad()
-            context = BatchContext(5, step, 0, len(indices), slice(0, len(indices)))
-            state = learner.batch(theirs, data.train[indices], state, context).state
-            peer.step()
-        assert torch.allclose(ours.weight, theirs.weight, rtol=1e-5, atol=1e-7)
+        parameters = {"w": weight.detach().clone()}
+        moments = optimiser.start_moments(parameters, method)
+        expected, first, second = [1.0, -2.0, 3.0], [0.0] * 3, [0.0] * 3
+        for step, gradient in enumerate(gradients, start=1):
+            parameters["w"].grad = torch.tensor(gradient)
+            optimiser.update(parameters, moments, method, step, 0.1, (0.9, 0.99))
+            for i, g in enumerate(gradient):
+                if method == "sgd":
+                    first[i] = 0.9 * first[i] + g
+                    expected[i] -= 0.1 * first[i]
+                    continue
+                first[i] = 0.9 * first[i] + 0.1 * g
+                second[i] = 0.99 * second[i] + 0.01 * g * g
+                mean, square = first[i] / (1 - 0.9**step), second[i] / (1 - 0.99**step)
+                expected[i] -= 0.1 * mean / (math.sqrt(square) + 1e-8)
+        assert parameters["w"].tolist() == pytest.approx(expected, rel=1e-5)
 
 
 def test_clipping_limits_the_step_and_not_the_reported_norm() -> None:
