@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from mrfstudio import assets
 from mrfstudio.engine.catalogue import ending
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.atomic import atomic_path
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """How the JSON object of version n becomes that of version n + 1, by n."""
 
 
-class ModelFileError(ValueError):
+class ModelFileError(StudioError):
     """A model file that is missing, damaged, of another kind or too new. The message is one sentence for a person."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.model_file import finite
 
 # A step counts for about fifty steps in the smoothed loss: quiet enough to read, quick enough to follow.
@@ -21,7 +22,7 @@ NOTHING: Mapping[str, float] = MappingProxyType({})
 Reason = Literal["finished", "stopped", "early", "time", "diverged"]
 
 
-class TrainingError(ValueError):
+class TrainingError(StudioError):
     """A run that cannot start or go on. The message is one sentence for a person."""
 
 
