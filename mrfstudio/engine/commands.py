@@ -2,6 +2,9 @@
 
 Applying an undoable command gives the command that undoes it. Commands queue up; only those with the same `merge_key`
 (a slider being dragged) may replace each other while waiting. View and transport are not undoable.
+
+A lane is named by its number, 0 to 5, which stays with it for life; `LaneFrame.lane` says it. A command that begins
+messages anew (another picture, model or algorithm, one more lane) begins every lane anew, so that lanes stay in step.
 """
 
 from __future__ import annotations
@@ -40,8 +43,10 @@ class Command:
 class Paint(Command):
     """A segment of a stroke in image coordinates (x right, y down; pixel (r, c) covers [c, c+1) × [r, r+1)).
 
-    `layer` is what is painted on: `observed` (value 0 contour seen, 1 not seen, 2 unknown), `hints` (value: label number,
-    -1 takes hints away) or `mask` (value 1 unknown, 0 known). `strength` in (0, 1]; 1 is hard evidence.
+    `layer` is what is painted on: `observed` (value 0 contour seen, 1 not seen, 2 unknown), `hints` (value: label
+    number, -1 takes hints away) or `mask` (value 1 unknown, 0 known). `strength` in (0, 1]; 1 is hard evidence.
+    `raster.stroke_mask` says which pixels are covered. Segments of one stroke share a `stroke_id` above 0; 0 is a
+    stroke of its own.
     """
 
     layer: str
@@ -57,7 +62,7 @@ class Paint(Command):
 
     @property
     def stroke(self) -> int | None:
-        return self.stroke_id
+        return self.stroke_id or None
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,10 @@ class Fill(Command):
 
 @dataclass(frozen=True, eq=False)
 class SetImage(Command):
-    """Replace the picture: `observed` (h, w) uint8; `truth` (h, w) uint8 labels where known. Hints are cleared."""
+    """Replace the picture: `observed` (h, w) uint8; `truth` (h, w) uint8 labels where known. Hints are cleared.
+
+    Every lane begins anew.
+    """
 
     observed: np.ndarray
     truth: np.ndarray | None = None
@@ -127,11 +135,12 @@ class ClearLayer(Command):
 
 @dataclass(frozen=True)
 class SetParameter(Command):
-    """One parameter of a lane's algorithm."""
+    """One parameter of a lane's algorithm. Changes with the same `gesture` above 0, one drag, are one undo step."""
 
     lane: int
     name: str
     value: Any
+    gesture: int = 0
 
     @property
     def title(self) -> str:
@@ -141,51 +150,88 @@ class SetParameter(Command):
     def merge_key(self) -> str | None:
         return f"parameter {self.lane} {self.name}"
 
+    @property
+    def stroke(self) -> int | None:
+        return self.gesture or None
+
 
 @dataclass(frozen=True)
 class SetAlgorithm(Command):
-    """Another algorithm for a lane; its messages begin anew."""
+    """Another algorithm for a lane; messages begin anew."""
 
     lane: int
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        return "Change algorithm"
+
 
 @dataclass(frozen=True)
 class SetModel(Command):
-    """Another model for a lane, by shipped name or path; its messages begin anew."""
+    """Another model for a lane, by shipped name or path; messages begin anew."""
 
     lane: int
     model: str
 
+    @property
+    def title(self) -> str:
+        return "Change model"
+
 
 @dataclass(frozen=True)
 class AddLane(Command):
-    """One more lane on the same evidence, at most six."""
+    """One more lane on the same evidence, at most six. Every lane begins anew, so that they run in step."""
 
     model: str
     algorithm: str = "bp"
     parameters: dict[str, Any] = field(default_factory=dict)
     limit: int | None = None
     """Stop after this many iterations; None follows the session."""
+    number: int | None = None
+    """The lane's number; None takes the smallest free one."""
+
+    @property
+    def title(self) -> str:
+        return "Add lane"
 
 
 @dataclass(frozen=True)
 class RemoveLane(Command):
+    """Take a lane away; the last one stays."""
+
     lane: int
+
+    @property
+    def title(self) -> str:
+        return "Remove lane"
 
 
 @dataclass(frozen=True)
 class SetLimits(Command):
-    """When lanes stop by themselves."""
+    """When lanes stop by themselves: after so many iterations since the last edit, or below the tolerance.
+
+    Without `lane` for the session; with it a limit of iterations for that lane alone, 0 to follow the session again
+    (the tolerance is always the session's).
+    """
 
     iterations: int
     tolerance: float
     lane: int | None = None
+    gesture: int = 0
+
+    @property
+    def title(self) -> str:
+        return "Set limits"
 
     @property
     def merge_key(self) -> str | None:
         return f"limits {self.lane}"
+
+    @property
+    def stroke(self) -> int | None:
+        return self.gesture or None
 
 
 # Transport and view: not undoable -------------------------------------------------------------------------------------
@@ -198,7 +244,7 @@ class Transport(Command):
 
 @dataclass(frozen=True)
 class Play(Transport):
-    pass
+    """Run. Where all lanes have ended, run on for as many iterations as the limit says."""
 
 
 @dataclass(frozen=True)
@@ -208,14 +254,18 @@ class Pause(Transport):
 
 @dataclass(frozen=True)
 class Step(Transport):
-    """One iteration forward, or back with `count` -1; pauses."""
+    """`count` iterations forward, beyond the limit too, or back if negative; pauses."""
 
     count: int = 1
 
 
 @dataclass(frozen=True)
 class Scrub(Transport):
-    """Go to an iteration; pauses. Messages, not only beliefs, are restored."""
+    """Go to an iteration from `Frame.oldest` to `Frame.newest`; pauses. Messages, not only beliefs, are restored.
+
+    The evidence is shown as it was then. An edit made there starts a new branch from those messages with *all* edits
+    made so far; what was computed later is forgotten.
+    """
 
     iteration: int
 
@@ -252,12 +302,18 @@ class Redo(Transport):
 
 @dataclass(frozen=True)
 class SetView(Transport):
-    """Which pictures to compute, for which rectangle (top, left, height, width; None is everything), at which stride."""
+    """Which pictures to compute, for which rectangle (top, left, height, width; None is everything), at which stride.
+
+    Of every label model: `belief`, `decoded`, `entropy`, `difference` (from the first lane), `histogram` and `strip`
+    (see `LaneFrame`); of a workspace what its `pictures` says, such as `residual`, `clone` and `ownership`.
+    """
 
     layers: tuple[str, ...]
     rectangle: tuple[int, int, int, int] | None = None
     inspect: tuple[int, int] | None = None
     """A pixel (row, column) whose details an inspector shows."""
+    stride: int = 1
+    """Every how many pixels the pictures are sampled, where the screen is coarser than the image."""
 
     @property
     def merge_key(self) -> str | None:

@@ -1,27 +1,31 @@
 """Immutable snapshots that cross from the engine thread to the window. Plain numpy; no torch.
 
-A frame owns its arrays: nobody writes to them after it was made. Pictures may skip iterations, scalars never do: a frame
-carries every scalar since the last frame that the window took.
+A frame owns its arrays: nobody writes to them after it was made. Pictures may skip iterations, scalars never do: a
+frame carries every scalar since the last frame that the window took, so a mailbox must `merge` frames nobody took.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from mrfstudio.engine.catalogue import Catalogue
-
 Status = Literal["idle", "running", "paused", "converged", "iteration limit", "diverging", "stopped"]
-"""`stopped` means an error ended the run; `LaneFrame.message` says which. `diverging`: the residual has grown or
-oscillated for a while."""
+"""`idle`: nothing done yet. `stopped` means an error ended the run; `LaneFrame.message` says which. `diverging`: the
+residual has grown or oscillated for a while."""
+
+NO_HINT = 255
+"""What the layer `hints` holds where there is no hint."""
 
 
 @dataclass(frozen=True)
 class Scalars:
-    """What one iteration of one lane measured; None where it has no meaning."""
+    """What one iteration of one lane measured; None where it has no meaning or was left out to save time.
+
+    `iteration` counts for all lanes together, like `Frame.iteration`.
+    """
 
     iteration: int
     residual: float | None
@@ -34,10 +38,12 @@ class Scalars:
 class LaneFrame:
     """One lane's newest pictures and all its scalars since the last frame.
 
-    Pictures by layer name, arrays for `Frame.rectangle`, such as
+    Pictures by layer name, arrays for `Frame.rectangle` at `Frame.stride`, such as
     `belief` (h, w, labels) float32 label probabilities, `decoded` (h, w) uint8, `entropy` (h, w) float32 in bits,
-    `residual` (directions, h, w) float32, `clone` (h, w) int16 most probable clone or -1, `ownership` (h, w) float32 angle.
-    Only the layers that the window asked for are computed.
+    `difference` (h, w) float32 in [0, 1]: half the sum of |this lane's beliefs - the first lane's| (not on the first
+    lane), `histogram` (labels, 20) float32: the fraction of all pixels whose probability of a label falls into each
+    twentieth, `residual` (directions, h, w) float32, `clone` (h, w) int16 most probable clone or -1, `ownership` (h, w)
+    float32 angle. Only the layers that the window asked for are computed.
     """
 
     lane: int
@@ -53,6 +59,17 @@ class LaneFrame:
     message: str = ""
     details: Mapping[str, object] = field(default_factory=dict)
     """Plain values that an inspector asked for, such as the clones of the chosen pixel."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The algorithm's parameters as they are now, for forms."""
+    limit: int = 0
+    """Iterations after which this lane stops, counted from `base`."""
+    base: int = 0
+    """The iteration at which the evidence or a parameter last changed."""
+    strip: tuple[tuple[int, np.ndarray], ...] = ()
+    """Small pictures (iteration, (h, w, labels) uint8 of 255 × belief) of the first iterations after `base`, all those
+    since the last frame, if the view asks for `strip`."""
+    log_partition_kind: str | None = None
+    """What kind of statement the scalars' log_partition is: exact, lower_bound, upper_bound or estimate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,85 +85,47 @@ class Frame:
     rectangle: tuple[int, int, int, int]
     """Top, left, height, width of the part that the pictures show."""
     layers: Mapping[str, np.ndarray]
-    """What the person gave: `observed` (h, w) uint8, `hints` (h, w) uint8, `truth` (h, w) uint8 where known, …"""
+    """What the person gave, for `rectangle` at `stride`: `observed` (h, w) uint8; `hints` (h, w) uint8, `NO_HINT` where
+    there is none; `hints_strength` and `observed_strength` (h, w) float32; `truth` (h, w) uint8 where known; …"""
     lanes: tuple[LaneFrame, ...]
     undo: str = ""
     """What Undo would take back, in words; empty when nothing."""
     redo: str = ""
     playing: bool = False
+    """Whether iterations are running or due. False when every lane has ended; an edit or Play makes it true again."""
     iterations_per_second: float = 0.0
     modified: bool = False
     """Whether there is work that no file holds yet."""
     message: str = ""
     """One sentence for the message bar: a refused command, a file that could not be read."""
+    stride: int = 1
+    """Every how many pixels pictures and layers are sampled."""
+    iteration: int = 0
+    """Where the session is, for all lanes together; `LaneFrame.iteration` is lower where a lane has ended before."""
+    oldest: int = 0
+    newest: int = 0
+    """The iterations that `Scrub` can go to."""
+    cut: int | None = None
+    """If a number: the timeline was cut. Forget scalars and strips of iterations after it, then add this frame's."""
+    seeking: int | None = None
+    """The iteration that is being recomputed; until it is there, pictures show the iteration before the seek."""
+    speed: float | None = None
+    """Iterations a second that were asked for; None is as fast as possible."""
+    name: str = ""
+    """What the picture is called."""
 
 
-# Answers of the engine to questions of the window -----------------------------------------------------------------------
+def merge(older: Frame, newer: Frame) -> Frame:
+    """The newer frame with all scalars, strips and the message of an older one that nobody took."""
+    before = {lane.lane: lane for lane in older.lanes}
+    lanes = tuple(_merge_lane(before.get(lane.lane), lane, newer.cut) for lane in newer.lanes)
+    cuts = [cut for cut in (older.cut, newer.cut) if cut is not None]
+    return replace(newer, lanes=lanes, cut=min(cuts, default=None), message=newer.message or older.message)
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """A contour image ready to be segmented, and how it came about."""
-
-    name: str
-    observed: np.ndarray
-    """(h, w) uint8: 0 contour seen, 1 not seen."""
-    truth: np.ndarray | None = None
-    """(h, w) uint8 labels where they are known."""
-    grey: np.ndarray | None = None
-    """(h, w) float32 from black to white: the picture that the contours were found in, at the same size."""
-    ink: str = "dark"
-    threshold: float | None = None
-    full_size: tuple[int, int] = (0, 0)
-    """Height and width before the picture was made smaller."""
-
-
-@dataclass(frozen=True)
-class FigureSource:
-    """A data set that holds silhouettes, and the kinds of figures in it."""
-
-    name: str
-    title: str
-    summary: str
-    kinds: tuple[str, ...]
-    missing: str = ""
-    """What to do before it can be used; empty when it can."""
-
-
-@dataclass(frozen=True)
-class ModelNote:
-    """A model that can be chosen by name."""
-
-    name: str
-    kind: str
-    title: str
-    """One line: clones, scores."""
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What the engine tells the window once torch is there."""
-
-    catalogue: Catalogue
-    models: tuple[ModelNote, ...]
-    figures: tuple[FigureSource, ...]
-    device: str
-    """The device and the number of threads, in words."""
-
-
-@dataclass(frozen=True, eq=False)
-class CloneGallery:
-    """What the clones of CONTOUR of one model have learned, measured on `images` figures.
-
-    use (clones,) float32: part of the contour pixels that chose each clone; patches (clones, side, side, labels) float32:
-    the average labels around those pixels; potentials (directions, states, states) float32: log-potentials, states are
-    the clones, then OUT, then IN; ownership (clones,) float32: the angle (radians, counter-clockwise from right) towards
-    the side on which the clone expects IN, NaN where it expects none.
-    """
-
-    model: str
-    images: int
-    use: np.ndarray
-    patches: np.ndarray
-    potentials: np.ndarray
-    ownership: np.ndarray
+def _merge_lane(older: LaneFrame | None, newer: LaneFrame, cut: int | None) -> LaneFrame:
+    if older is None:
+        return newer
+    scalars = (s for s in older.scalars if cut is None or s.iteration <= cut)
+    strip = (picture for picture in older.strip if cut is None or picture[0] <= cut)
+    return replace(newer, scalars=(*scalars, *newer.scalars), strip=(*strip, *newer.strip))
