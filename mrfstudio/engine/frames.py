@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mrfstudio.engine.catalogue import Catalogue
+
 Status = Literal["idle", "running", "paused", "converged", "iteration limit", "diverging", "stopped"]
 """`idle`: nothing done yet. `stopped` means an error ended the run; `LaneFrame.message` says which. `diverging`: the
 residual has grown or oscillated for a while."""
@@ -129,3 +131,75 @@ def _merge_lane(older: LaneFrame | None, newer: LaneFrame, cut: int | None) -> L
     scalars = (s for s in older.scalars if cut is None or s.iteration <= cut)
     strip = (picture for picture in older.strip if cut is None or picture[0] <= cut)
     return replace(newer, scalars=(*scalars, *newer.scalars), strip=(*strip, *newer.strip))
+
+
+# Answers of the engine to questions of the window
+# -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A contour image ready to be segmented, and how it came about."""
+
+    name: str
+    observed: np.ndarray
+    """(h, w) uint8: 0 contour seen, 1 not seen."""
+    truth: np.ndarray | None = None
+    """(h, w) uint8 labels where they are known."""
+    grey: np.ndarray | None = None
+    """(h, w) float32 from black to white: the picture that the contours were found in, at the same size."""
+    ink: str = "dark"
+    threshold: float | None = None
+    full_size: tuple[int, int] = (0, 0)
+    """Height and width before the picture was made smaller."""
+
+
+@dataclass(frozen=True)
+class FigureSource:
+    """A data set that holds silhouettes, and the kinds of figures in it."""
+
+    name: str
+    title: str
+    summary: str
+    kinds: tuple[str, ...]
+    missing: str = ""
+    """What to do before it can be used; empty when it can."""
+
+
+@dataclass(frozen=True)
+class ModelNote:
+    """A model that can be chosen by name."""
+
+    name: str
+    kind: str
+    title: str
+    """One line: clones, scores."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the engine tells the window once torch is there."""
+
+    catalogue: Catalogue
+    models: tuple[ModelNote, ...]
+    figures: tuple[FigureSource, ...]
+    device: str
+    """The device and the number of threads, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class CloneGallery:
+    """What the clones of CONTOUR of one model have learned, measured on `images` figures.
+
+    use (clones,) float32: part of the contour pixels that chose each clone; patches (clones, side, side, labels)
+    float32: the average labels around those pixels; potentials (directions, states, states) float32: log-potentials,
+    states are the clones, then OUT, then IN; ownership (clones,) float32: the angle (radians, counter-clockwise from
+    right) towards the side on which the clone expects IN, NaN where it expects none.
+    """
+
+    model: str
+    images: int
+    use: np.ndarray
+    patches: np.ndarray
+    potentials: np.ndarray
+    ownership: np.ndarray
