@@ -36,7 +36,8 @@ class _Edges:
     tables: Tensor  # (2, 2, 2m) log, [sender state, receiver state, message]
     senders: Tensor  # (2m,) place of the sender in the packed node order
     reverse_half: int  # m: the message in the other direction is m places away
-    incoming: tuple[tuple[int, int, Tensor | None], ...]  # for each block: (count, degree, messages (degree * count,))
+    incoming: Tensor  # for each block in turn its received messages, (degree, count) flat
+    blocks: tuple[tuple[int, int], ...]  # (count, degree) of each block
     node_entries: Tensor  # (n,) packed entry of state 0 of each node, in packed node order
     node_strides: Tensor  # (n,) distance to its state 1
 
@@ -117,22 +118,19 @@ def _make_edges(model: FactorGraph) -> _Edges:
     place = place.to(model.device)
     senders = torch.cat((place[group.scopes[1]], place[group.scopes[0]]))
     tables = torch.cat((group.tables.transpose(0, 1), group.tables), -1).contiguous()
-    incoming = []
+    received = []
     start = 0
     flat = packing.index("incoming", model.device)
     for block in packing.blocks:
-        if block.degree == 0:
-            incoming.append((block.count, 0, None))
-            continue
         stop = start + block.degree * block.size
         # Entries of state 0 in blocks [axis 0: state 0, state 1 | axis 1: state 0, state 1], each `factors` long.
-        first = flat[start:stop].view(block.degree, 2, block.count)[:, 0]
+        first = flat[start:stop].view(block.degree, 2, block.count)[:, 0].reshape(-1)
         start = stop
-        messages = first % model.factors + (first // (2 * model.factors)) * model.factors
-        incoming.append((block.count, block.degree, messages.reshape(-1).contiguous()))
+        received.append(first % model.factors + (first // (2 * model.factors)) * model.factors)
+    blocks = tuple((block.count, block.degree) for block in packing.blocks)
     base, stride = packing.index("base", model.device), packing.index("stride", model.device)
     order = order.to(model.device)
-    return _Edges(tables, senders, model.factors, tuple(incoming), base[order], stride[order])
+    return _Edges(tables, senders, model.factors, torch.cat(received), blocks, base[order], stride[order])
 
 
 def _node_ratios(edges: _Edges, local: Tensor) -> Tensor:
@@ -141,12 +139,12 @@ def _node_ratios(edges: _Edges, local: Tensor) -> Tensor:
 
 
 def _incoming_sum(edges: _Edges, z: Tensor) -> Tensor:
-    parts = []
-    for count, degree, messages in edges.incoming:
-        if messages is None:
-            parts.append(z.new_zeros((*z.shape[:-1], count)))
-        else:
-            parts.append(z.index_select(-1, messages).unflatten(-1, (degree, count)).sum(-2))
+    received = z.index_select(-1, edges.incoming)
+    parts, start = [], 0
+    for count, degree in edges.blocks:
+        stop = start + degree * count
+        parts.append(received[..., start:stop].unflatten(-1, (degree, count)).sum(-2))
+        start = stop
     return torch.cat(parts, -1)
 
 
@@ -157,14 +155,20 @@ def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: 
         down, up = -torch.relu(cavities), -torch.relu(-cavities)
         one = torch.maximum(tables[0, 1] + down, tables[1, 1] + up)
         return one - torch.maximum(tables[0, 0] + down, tables[1, 0] + up)
-    peak = tables.detach().amax((0, 1), keepdim=True)
-    linear = model.derived(("linear", temperature), lambda: torch.exp((tables - peak) / temperature))
+    linear = model.derived(("linear", temperature), lambda: _linear(tables, temperature))
     scaled = cavities if temperature == 1.0 else cavities / temperature
-    small = torch.exp(-scaled.abs())
-    one_first = scaled > 0
-    p = torch.where(one_first, small, 1.0)
-    q = torch.where(one_first, 1.0, small)
-    one = torch.addcmul(linear[0, 1] * p, linear[1, 1], q)
-    zero = torch.addcmul(linear[0, 0] * p, linear[1, 0], q)
+    if _span(model) / temperature < 20:
+        # Beyond ±60 the cavity decides alone to within e^-40, so one exponential does for both p and q.
+        odds = torch.exp(scaled.clamp(-60, 60))
+        one = torch.addcmul(linear[0, 1], linear[1, 1], odds)
+        zero = torch.addcmul(linear[0, 0], linear[1, 0], odds)
+    else:
+        p, q = torch.exp(-scaled.clamp(min=0)), torch.exp(scaled.clamp(max=0))
+        one = torch.addcmul(linear[0, 1] * p, linear[1, 1], q)
+        zero = torch.addcmul(linear[0, 0] * p, linear[1, 0], q)
     ratio = torch.log(one / zero)
     return ratio if temperature == 1.0 else temperature * ratio
+
+
+def _linear(tables: Tensor, temperature: float) -> Tensor:
+    return torch.exp((tables - tables.detach().amax((0, 1), keepdim=True)) / temperature)

@@ -29,6 +29,8 @@ from mrfstudio.engine.catalogue import Parameters
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.registry import ALGORITHMS
+from mrfstudio.engine.threads import fitting_threads
 
 
 class Unsupported(StudioError):
@@ -105,8 +107,10 @@ class Algorithm(Parameters):
         return self.kernel_for(model).init(self, model, evidence)
 
     def step(self, model: Model, evidence: Evidence, state: State) -> State:
-        """One iteration."""
-        return self.kernel_for(model).step(self, model, evidence, state)
+        """One iteration, on as many threads as the work is worth."""
+        chosen = self.kernel_for(model)
+        with fitting_threads(chosen.entries(model, evidence)):
+            return chosen.step(self, model, evidence, state)
 
     def beliefs(self, model: Model, evidence: Evidence, state: State) -> Tensor:
         """Normalised single-node beliefs in the model's own shape (a factor graph: packed)."""
@@ -130,6 +134,12 @@ class Kernel:
     def covers(self, algorithm: Any, model: Any) -> bool:
         """Whether this kernel can do this value of the algorithm on this model."""
         return True
+
+    def entries(self, model: Any, evidence: Evidence) -> int | None:
+        """Numbers that one step touches, to choose the threads by; None where the kernel knows better."""
+        if not isinstance(model, FactorGraph):
+            return None
+        return model.packing.message_size * evidence.log_potentials[..., 0].numel()
 
     def init(self, algorithm: Any, model: Any, evidence: Evidence) -> Any:
         raise NotImplementedError
@@ -163,6 +173,7 @@ def kernel(algorithm: type[Algorithm], model: type) -> Callable[[KernelClass], K
 
 def kernels(algorithm: Algorithm, model: Model) -> list[Kernel]:
     """Every kernel that covers this pair, the preferred one first. Tests compare them with each other."""
+    ALGORITHMS.load_all()  # a kernel in a file of its own must be found by whoever imports the algorithm alone
     return [
         k
         for algorithm_type, model_type, k in _KERNELS

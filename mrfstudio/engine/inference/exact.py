@@ -60,7 +60,7 @@ class Exact(Algorithm):
             if plan.bytes <= limit and plan.widest <= MOST_AXES:
                 return None
             needed = plan.bytes
-        size = f"about {in_words(needed)}" if needed < 1e18 else "more memory than any machine has"
+        size = f"about {in_words(needed)} of memory" if needed < 1e18 else "more memory than any machine has"
         return (
             f"Exact inference on this graph would need {size}, and {in_words(limit)} may be used: "
             f"use bp, or gibbs for an estimate with a standard error."

@@ -88,6 +88,8 @@ class FactorGraph:
     ) -> None:
         """Take grouped factors; `from_factors` groups them. `unary` is packed, or a log-vector for each variable."""
         self.cardinalities = np.asarray(cardinalities, dtype=np.int64).reshape(-1)
+        if not len(self.cardinalities):
+            raise GraphError("The graph has no variables: it needs at least one.")
         self.groups = tuple(
             FactorGroup(g.tables.to(device=device, dtype=dtype), g.scopes.to(device), g.positions.to(device)) for g in groups
         )

@@ -1,0 +1,113 @@
+"""Timing, calibration and the machine's load."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+BUSY = 0.5
+"""Other processes that use more than this many cores make a measurement invalid."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured number, with the bound it should keep where there is one."""
+
+    what: str
+    value: float
+    unit: str = ""
+    limit: float | None = None
+    bound: Literal["at most", "at least"] = "at most"
+
+    @property
+    def ok(self) -> bool | None:
+        if self.limit is None:
+            return None
+        return self.value <= self.limit if self.bound == "at most" else self.value >= self.limit
+
+
+@dataclass
+class Report:
+    """What one benchmark found."""
+
+    title: str
+    rows: list[Row] = field(default_factory=list)
+    load_before: float = field(default_factory=lambda: other_load())
+    load_after: float = 0.0
+
+    def add(self, what: str, value: float, unit: str = "", *, most: float | None = None, least: float | None = None) -> None:
+        """Add a number; `most` or `least` is what it should keep."""
+        self.rows.append(Row(what, value, unit, most if least is None else least, "at most" if least is None else "at least"))
+
+    def finish(self) -> Report:
+        self.load_after = other_load()
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        rows = [
+            {"what": r.what, "value": r.value, "unit": r.unit, "limit": r.limit, "bound": r.bound, "ok": r.ok}
+            for r in self.rows
+        ]
+        return {
+            "title": self.title,
+            "rows": rows,
+            "load_before": self.load_before,
+            "load_after": self.load_after,
+            "valid": max(self.load_before, self.load_after) <= BUSY,
+        }
+
+
+def other_load(seconds: float = 0.3) -> float:
+    """Cores that other processes keep busy, sampled over a moment; the one-minute average where that is unknown.
+
+    The average would count our own work of a minute ago, and would not yet count what began just now.
+    """
+    before = _cpu_times()
+    if before is None:
+        return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    time.sleep(seconds)
+    after = _cpu_times()
+    assert after is not None
+    return max(0.0, after - before) / seconds
+
+
+def _cpu_times() -> float | None:
+    """Seconds that all cores have been busy for other processes than this one."""
+    try:
+        with open("/proc/stat", encoding="ascii") as lines:
+            numbers = [int(word) for word in lines.readline().split()[1:]]
+    except OSError:
+        return None
+    user, nice, system, _idle, _wait, irq, soft, steal = numbers[:8]
+    own = os.times()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + soft + steal) / ticks - (own.user + own.system)
+
+
+def seconds(work: Callable[[], Any], *, repeats: int = 30, warm: int = 5, most: float = 3.0) -> float:
+    """Median time of one call, after `warm` calls; stops early after `most` seconds."""
+    for _ in range(warm):
+        work()
+    taken = []
+    started = time.perf_counter()
+    while len(taken) < repeats and (len(taken) < 3 or time.perf_counter() - started < most):
+        before = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - before)
+    return statistics.median(taken)
+
+
+def calibrate(report: Report) -> None:
+    """What this machine can do at best: a matrix product and a memory copy, on the present number of threads."""
+    import torch
+
+    a, b = torch.rand(1024, 1024), torch.rand(1024, 1024)
+    report.add("calibration: matrix product 1024³", 2 * 1024**3 / seconds(lambda: a @ b, repeats=10) / 1e9, "GFLOP/s")
+    source = torch.rand(8 * 2**20)
+    target = torch.empty_like(source)
+    moved = 2 * source.numel() * 4
+    report.add("calibration: memory copy", moved / seconds(lambda: target.copy_(source), repeats=10) / 1e9, "GB/s")
