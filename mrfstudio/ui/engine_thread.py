@@ -1,0 +1,250 @@
+"""The engine's thread. torch is loaded, sessions are stepped and files are read in it; only this file knows of threads.
+
+The window posts commands and asks questions; the thread answers with signals:
+
+    loaded      the catalogue, the shipped models and the device, once torch is there
+    woken       frames wait in the mailbox
+    answered    (number, value) of a question
+    refused     (number, sentence): a command or question that a person can mend
+    failed      (sentence): a fault of the program, already in the log; the thread goes on
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from mrfstudio.engine.commands import Command, Pause
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
+
+BUDGET = 0.010
+"""Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
+STOP_WITHIN = 0.1
+FRAME_TIME = 0.015
+"""Seconds between two frames while nothing but iterations happen; what a person did is shown at once."""
+
+log = logging.getLogger(__name__)
+
+
+class Session(Protocol):
+    """What the thread needs of a session."""
+
+    def apply(self, command: Command, number: int = ...) -> None: ...
+
+    def advance(self, budget: float) -> Frame | None: ...
+
+    @property
+    def wait(self) -> float | None:
+        """Seconds until the next iteration is due: 0 now, None never."""
+        ...
+
+
+class Desk(Protocol):
+    """The engine as the thread sees it: everything behind it may import torch."""
+
+    def load(self) -> Any: ...
+
+    def session(self, workspace: str) -> Session: ...
+
+
+class EngineThread(QObject):
+    """Owns the thread, the queue and the mailbox. All public methods are called from the window's thread."""
+
+    loaded = Signal(object)
+    woken = Signal()
+    answered = Signal(int, object)
+    refused = Signal(int, str)
+    failed = Signal(str)
+
+    def __init__(self, make_desk: Callable[[], Desk] | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._make_desk = make_desk or _real_desk
+        self._queue = CommandQueue()
+        self._mailbox = Mailbox()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._visible = ""
+        self._broken: set[str] = set()
+        self._woken_at = 0.0
+        self._woken_for = -1
+        self._unseen = False
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def post(self, workspace: str, command: Command) -> int:
+        """Queue a command; frames whose `applied` is at least the returned number show its effect."""
+        with self._changed:
+            number = self._queue.post(workspace, command)
+            self._changed.notify()
+            return number
+
+    def ask(self, workspace: str, question: str, **arguments: Any) -> int:
+        """Queue a call of the desk's method `question`; `answered` or `refused` comes with the returned number."""
+        with self._changed:
+            number = self._queue.ask(workspace, (question, arguments))
+            self._changed.notify()
+            return number
+
+    def show(self, workspace: str) -> None:
+        """Step this workspace from now on; the others pause."""
+        with self._changed:
+            self._visible = workspace
+            self._changed.notify()
+
+    def take(self) -> list[Frame]:
+        """The frames that wait."""
+        with self._changed:
+            return self._mailbox.take()
+
+    def stop(self, timeout: float = STOP_WITHIN) -> bool:
+        """End the thread after the iteration it is in; False if it has not ended within `timeout` seconds."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self.alive
+
+    # In the thread ----------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            _preload_torch()
+            desk = self._make_desk()
+            loaded = desk.load()
+            self._emit(self.loaded, loaded)
+        except Exception as error:
+            log.exception("The engine could not be loaded")
+            self._emit(self.failed, f"The engine could not be loaded: {error}")
+            return
+        wait: float | None = 0.0
+        while self._idle(wait):
+            try:
+                self._work_off(desk)
+                wait = self._advance(desk)
+                self._wake_late()
+            except Exception as error:  # never a silent death: whatever comes is logged and shown
+                log.exception("The engine's thread met an unexpected error")
+                self._emit(self.failed, f"Unexpected error: {error}")
+                wait = None
+
+    def _idle(self, wait: float | None) -> bool:
+        """Wait for something to do, at most `wait` seconds; False when the thread is to end."""
+        with self._changed:
+            if wait != 0 and not self._stopping and not len(self._queue):
+                self._changed.wait(min(wait or 3600.0, FRAME_TIME) if self._unseen else wait)
+            return not self._stopping
+
+    def _work_off(self, desk: Desk) -> None:
+        """Apply everything that waits, in order."""
+        while not self._stopping:
+            with self._changed:
+                item = self._queue.take()
+            if item is None:
+                return
+            try:
+                if isinstance(item, Posted):
+                    self._broken.discard(item.workspace)
+                    desk.session(item.workspace).apply(item.command, item.number)
+                else:
+                    self._answer(desk, item)
+            except StudioError as error:
+                self._emit(self.refused, item.number, str(error))
+            except Exception as error:
+                log.exception("Could not do %r", item)
+                self._emit(self.refused, item.number, f"Unexpected error, written to the log: {error}")
+
+    def _answer(self, desk: Desk, item: Asked) -> None:
+        question, arguments = item.request
+        value = getattr(desk, question)(item.workspace, **arguments)
+        self._emit(self.answered, item.number, value)
+
+    def _advance(self, desk: Desk) -> float | None:
+        """Step the visible workspace within the budget; returns the seconds until it wants to be stepped again."""
+        workspace = self._visible
+        if not workspace or workspace in self._broken:
+            return None
+        session = desk.session(workspace)
+        try:
+            frame = session.advance(BUDGET)
+        except Exception as error:
+            self._give_up(workspace, session, error)
+            return None
+        if frame is not None:
+            with self._changed:
+                self._mailbox.put(frame)
+            self._unseen = True
+            if frame.applied != self._woken_for:
+                self._woken_for = frame.applied
+                self._wake()
+        return session.wait
+
+    def _wake_late(self) -> None:
+        """Tell the window of frames that only show more iterations, sixty times a second at most."""
+        if self._unseen and time.monotonic() - self._woken_at >= FRAME_TIME:
+            self._wake()
+
+    def _wake(self) -> None:
+        self._unseen = False
+        self._woken_at = time.monotonic()
+        self._emit(self.woken)
+
+    def _give_up(self, workspace: str, session: Session, error: Exception) -> None:
+        """A session that cannot step is left alone until the next command, or it would fail for ever."""
+        self._broken.add(workspace)
+        if not isinstance(error, StudioError):
+            log.exception("The session of %s could not be stepped", workspace)
+        self._emit(self.failed, str(error) if isinstance(error, StudioError) else f"Unexpected error: {error}")
+        with suppress(Exception):
+            session.apply(Pause())
+
+    def _emit(self, signal: Any, *values: Any) -> None:
+        # The window may have gone while a long call ran.
+        with suppress(RuntimeError):
+            if not self._stopping:
+                signal.emit(*values)
+
+
+def _real_desk() -> Desk:
+    from mrfstudio.engine.desk import Desk as RealDesk
+
+    return RealDesk()
+
+
+def _preload_torch() -> None:
+    """Load torch's shared library outside the interpreter's lock.
+
+    `import torch` holds that lock for the whole of `dlopen`, about 300 ms in which the window could not repaint. A
+    foreign call through ctypes gives it up; the import then finds the library loaded.
+    """
+    if "torch" in sys.modules or sys.platform == "win32":
+        return
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
+        return
+    folder = Path(spec.submodule_search_locations[0], "lib")
+    ending = "dylib" if sys.platform == "darwin" else "so"
+    with suppress(OSError, AttributeError):
+        dlopen = ctypes.CDLL(None).dlopen
+        dlopen.restype = ctypes.c_void_p
+        dlopen.argtypes = (ctypes.c_char_p, ctypes.c_int)
+        for name in ("libtorch_cpu", "libtorch"):
+            dlopen(str(folder / f"{name}.{ending}").encode(), 2)  # 2 is RTLD_NOW on Linux and macOS

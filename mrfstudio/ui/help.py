@@ -1,0 +1,185 @@
+"""The shortcut sheet (F1) and the command palette (Ctrl+Shift+P). "What is this?" (Shift+F1) is Qt's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mrfstudio.ui.actions import MENUS, Actions, ActionSpec
+from mrfstudio.ui.theme import px
+
+GESTURES: tuple[tuple[str, str], ...] = (
+    ("Left button", "Draw with the tool"),
+    ("Right button", "Erase"),
+    ("1  2  3", "Choose what to draw"),
+    ("Ctrl+wheel", "Brush size"),
+    ("Wheel", "Zoom at the pointer"),
+    ("Space-drag, middle-drag", "Move the picture"),
+    ("O held", "Show only what was observed"),
+    ("Alt+click", "Inspect a pixel"),
+    ("Esc", "Back to the canvas"),
+    ("Tab", "Next control"),
+)
+
+
+class ShortcutSheet(QDialog):
+    """All keys and gestures on one sheet."""
+
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Shortcuts")
+        columns = QHBoxLayout()
+        columns.setSpacing(px(self, 32))
+        menus = {menu: [spec for spec, _ in actions if spec.menu == menu and spec.keys] for menu in MENUS}
+        columns.addLayout(self._column([("Canvas and mouse", list(GESTURES)), ("Run", _rows(menus["Run"]))]))
+        columns.addLayout(self._column([("Edit", _rows(menus["Edit"])), ("View", _rows(menus["View"]))]))
+        rest = [(menu, _rows(menus[menu])) for menu in ("File", "Model", "Help")]
+        columns.addLayout(self._column(rest))
+        content = QWidget()
+        content.setLayout(columns)
+        area = QScrollArea()
+        area.setWidget(content)
+        area.setWidgetResizable(True)
+        note = QLabel("Single keys act while the canvas has the focus; Esc brings it back there.")
+        note.setProperty("role", "muted")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(area)
+        layout.addWidget(note)
+        layout.addWidget(buttons)
+        hint = content.sizeHint()
+        self.resize(hint.width() + px(self, 60), min(hint.height() + px(self, 120), px(self, 760)))
+
+    def _column(self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setVerticalSpacing(px(self, 5))
+        grid.setHorizontalSpacing(px(self, 16))
+        row = 0
+        for title, lines in groups:
+            heading = QLabel(title)
+            heading.setProperty("role", "heading")
+            heading.setContentsMargins(0, px(self, 10) if row else 0, 0, 0)
+            grid.addWidget(heading, row, 0, 1, 2)
+            row += 1
+            for keys, text in lines:
+                key = QLabel(keys)
+                key.setProperty("role", "key")
+                grid.addWidget(key, row, 0)
+                grid.addWidget(QLabel(text), row, 1)
+                row += 1
+        grid.setRowStretch(row, 1)
+        return grid
+
+
+def _rows(specs: Sequence[ActionSpec]) -> list[tuple[str, str]]:
+    native = QKeySequence.SequenceFormat.NativeText
+    return [
+        ("  ".join(QKeySequence(key).toString(native) for key in spec.keys), spec.text.rstrip("…")) for spec in specs
+    ]
+
+
+class CommandPalette(QDialog):
+    """Type a part of a name, press Enter."""
+
+    def __init__(self, actions: Sequence[tuple[str, QAction]], parent: QWidget | None = None) -> None:
+        """`actions` are (where it is found, action), such as ("Edit", undo)."""
+        super().__init__(parent)
+        self.setWindowTitle("Command palette")
+        self._entries = [(place, action) for place, action in actions if action.isEnabled() and action.text()]
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Type what you want to do")
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._filter)
+        self.search.installEventFilter(self)
+        self.results = QListWidget()
+        self.results.setUniformItemSizes(True)
+        self.results.itemActivated.connect(self._run)
+        self.results.itemClicked.connect(self._run)
+        self._chosen: QAction | None = None
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.search)
+        layout.addWidget(self.results)
+        self.resize(px(self, 520), px(self, 420))
+        self._filter("")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Up, down and Enter move in the list while the typing goes on."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            key = event.key()
+            if key in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
+                self.results.event(event)
+                return True
+            if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.results.currentItem():
+                self._run(self.results.currentItem())
+                return True
+        return super().eventFilter(watched, event)
+
+    def _filter(self, text: str) -> None:
+        self.results.clear()
+        ranked = [
+            (rank(text, f"{plain(action)} {place}"), plain(action), place, action) for place, action in self._entries
+        ]
+        for _, name, place, action in sorted((r for r in ranked if r[0] is not None), key=lambda r: (r[0], r[1])):
+            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            item = QListWidgetItem(f"{name}    {keys}" if keys else name)
+            item.setToolTip(f"{place}: {escape(action.statusTip() or name)}")
+            item.setData(Qt.ItemDataRole.UserRole, action)
+            self.results.addItem(item)
+        self.results.setCurrentRow(0)
+
+    def _run(self, item: QListWidgetItem) -> None:
+        self._chosen = item.data(Qt.ItemDataRole.UserRole)
+        self.accept()
+
+    @property
+    def chosen(self) -> QAction | None:
+        """What was picked; the window runs it after the palette has closed, so that dialogs do not pile up."""
+        return self._chosen
+
+
+def plain(action: QAction) -> str:
+    """The text of an action without the mark of its mnemonic."""
+    return action.text().replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…")
+
+
+def rank(typed: str, name: str) -> tuple[int, int] | None:
+    """How well `name` fits what was typed, smaller is better; None if a typed word is nowhere in it.
+
+    Beginnings of words come first, then places inside words, then letters in order (`spb` finds "step back").
+    """
+    name = name.lower()
+    words = name.split()
+    worst = (0, 0)
+    for part in typed.lower().split():
+        if any(word.startswith(part) for word in words):
+            found = (0, name.index(part))
+        elif part in name:
+            found = (1, name.index(part))
+        elif _in_order(part, name):
+            found = (2, 0)
+        else:
+            return None
+        worst = max(worst, found)
+    return worst
+
+
+def _in_order(letters: str, name: str) -> bool:
+    rest = iter(name)
+    return all(letter in rest for letter in letters)

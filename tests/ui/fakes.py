@@ -1,0 +1,88 @@
+"""A desk and a session without torch, for tests of the thread, the controller and the window's shell."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from mrfstudio.engine.catalogue import Catalogue
+from mrfstudio.engine.commands import Command, Pause, Play, Step
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, Scalars
+
+
+class FakeSession:
+    """Counts iterations; every `advance` makes as many as `per_advance`."""
+
+    def __init__(self, workspace: str, per_advance: int = 3, seconds: float = 0.0) -> None:
+        self.workspace, self.per_advance, self.seconds = workspace, per_advance, seconds
+        self.applied: list[tuple[int, Command]] = []
+        self.playing = False
+        self.iteration = 0
+        self.serial = 0
+        self.threads: set[str] = set()
+        self.fail_next = ""
+
+    def apply(self, command: Command, number: int = 0) -> None:
+        self.threads.add(threading.current_thread().name)
+        self.applied.append((number, command))
+        if isinstance(command, Play):
+            self.playing = True
+        elif isinstance(command, Pause):
+            self.playing = False
+        elif isinstance(command, Step):
+            self.iteration += command.count
+
+    def advance(self, budget: float) -> Frame | None:
+        if self.fail_next:
+            text, self.fail_next = self.fail_next, ""
+            raise RuntimeError(text)
+        first = self.iteration
+        if self.playing:
+            time.sleep(self.seconds)
+            self.iteration += self.per_advance
+        self.serial += 1
+        scalars = tuple(Scalars(i + 1, 1 / (i + 1)) for i in range(first, self.iteration))
+        lane = LaneFrame(0, "fake", "bp", self.iteration, "running", 0.1, {}, scalars)
+        number = self.applied[-1][0] if self.applied else 0
+        return Frame(
+            self.serial, self.workspace, number, (4, 4), (0, 0, 4, 4), {"observed": np.ones((4, 4), np.uint8)}, (lane,)
+        )
+
+    @property
+    def wait(self) -> float | None:
+        return 0.0 if self.playing else None
+
+
+class FakeDesk:
+    """Loads at once, or when `release` is set."""
+
+    def __init__(self, **session: Any) -> None:
+        self.sessions: dict[str, FakeSession] = {}
+        self.options = session
+        self.release = threading.Event()
+        self.release.set()
+        self.load_error: Exception | None = None
+
+    def load(self) -> Loaded:
+        self.release.wait(10)
+        if self.load_error is not None:
+            raise self.load_error
+        return Loaded(Catalogue(), (), (), "fake device")
+
+    def session(self, workspace: str) -> FakeSession:
+        if workspace not in self.sessions:
+            self.sessions[workspace] = FakeSession(workspace, **self.options)
+        return self.sessions[workspace]
+
+    def double(self, workspace: str, number: int) -> int:
+        return 2 * number
+
+    def refuse(self, workspace: str) -> None:
+        raise StudioError("The file is missing: choose another.")
+
+    def crash(self, workspace: str) -> None:
+        raise ZeroDivisionError("a fault")

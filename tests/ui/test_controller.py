@@ -1,0 +1,101 @@
+"""The controller between a fake engine and whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from mrfstudio.engine.commands import Paint, Play, SetView
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.engine_thread import EngineThread
+from tests.ui.fakes import FakeDesk
+
+
+@pytest.fixture
+def desk() -> FakeDesk:
+    return FakeDesk()
+
+
+@pytest.fixture
+def controller(desk: FakeDesk, qtbot: QtBot) -> Iterator[Controller]:
+    thread = EngineThread(lambda: desk)
+    controller = Controller(thread)
+    controller.show("segment")
+    thread.start()
+    yield controller
+    desk.release.set()
+    assert thread.stop(5.0)
+
+
+STROKE = Paint("observed", 0, ((1.0, 1.0),), 1.0)
+
+
+def test_a_frame_of_the_shown_workspace_is_handed_on(controller: Controller, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(controller.frame, check_params_cb=lambda f: f.lanes[0].iteration > 0) as signal:
+        controller.post(Play())
+    frame = signal.args[0]
+    assert isinstance(frame, Frame)
+    assert controller.newest is frame or controller.newest.serial > frame.serial
+    assert controller.frames_per_second >= 1
+
+
+def test_frames_of_a_hidden_workspace_are_kept_but_not_shown(controller: Controller, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(controller.frame):
+        controller.post(Play())
+    shown: list[Frame] = []
+    controller.show("converge")
+    controller.frame.connect(shown.append)
+    with qtbot.waitSignal(controller.frame):
+        controller.post(STROKE)
+    assert {frame.workspace for frame in shown} == {"converge"}
+    controller.show("segment")
+    assert controller.newest is not None
+    assert controller.newest.workspace == "segment"
+
+
+def test_answers_find_the_one_who_asked(controller: Controller, qtbot: QtBot) -> None:
+    answers: list[int] = []
+    for number in range(5):
+        controller.ask("double", answers.append, number=number)
+    qtbot.waitUntil(lambda: len(answers) == 5)
+    assert answers == [0, 2, 4, 6, 8]
+
+
+def test_a_refusal_reaches_the_message_bar_or_the_one_who_asked(controller: Controller, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(controller.message) as signal:
+        controller.ask("refuse", lambda _: None)
+    assert "missing" in signal.args[0]
+    own: list[str] = []
+    with qtbot.assertNotEmitted(controller.message):
+        controller.ask("refuse", lambda _: None, own.append)
+        qtbot.waitUntil(lambda: len(own) == 1)
+
+
+def test_results_are_stale_while_an_edit_waits_and_fresh_after(desk: FakeDesk, qtbot: QtBot) -> None:
+    desk.release.clear()  # the engine is still loading
+    thread = EngineThread(lambda: desk)
+    controller = Controller(thread)
+    controller.show("segment")
+    thread.start()
+    with qtbot.waitSignal(controller.stale) as signal:
+        controller.post(STROKE)
+    assert signal.args == [True]
+    with qtbot.waitSignal(controller.stale) as signal:
+        desk.release.set()
+    assert signal.args == [False]
+    assert thread.stop(5.0)
+
+
+def test_looking_elsewhere_does_not_make_results_stale(desk: FakeDesk, qtbot: QtBot) -> None:
+    desk.release.clear()
+    thread = EngineThread(lambda: desk)
+    controller = Controller(thread)
+    controller.show("segment")
+    thread.start()
+    with qtbot.assertNotEmitted(controller.stale, wait=400):
+        controller.post(SetView(("belief",)))
+    desk.release.set()
+    assert thread.stop(5.0)

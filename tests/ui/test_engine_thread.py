@@ -1,0 +1,233 @@
+"""The engine's thread with a desk that needs no torch: order, coalescing, mailbox, errors, stopping."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from mrfstudio.engine.commands import ClearLayer, Paint, Pause, Play, Scrub, SetParameter, SetSpeed, Undo
+from mrfstudio.engine.frames import Frame, LaneFrame, Scalars
+from mrfstudio.ui.engine_thread import EngineThread
+from mrfstudio.ui.mailbox import CommandQueue, Mailbox, Posted
+from tests.ui.fakes import FakeDesk
+
+
+@pytest.fixture
+def desk() -> FakeDesk:
+    return FakeDesk()
+
+
+@pytest.fixture
+def thread(desk: FakeDesk, qtbot: QtBot) -> Iterator[EngineThread]:
+    thread = EngineThread(lambda: desk)
+    thread.start()
+    yield thread
+    desk.release.set()
+    assert thread.stop(5.0)
+
+
+def drain(queue: CommandQueue) -> list[object]:
+    taken = []
+    while (item := queue.take()) is not None:
+        assert isinstance(item, Posted)
+        taken.append(item.command)
+    return taken
+
+
+def frame(serial: int, iterations: range, message: str = "") -> Frame:
+    scalars = tuple(Scalars(i, 0.5) for i in iterations)
+    lane = LaneFrame(0, "m", "bp", iterations[-1], "running", 0.5, {"entropy": np.full((1, 1), serial)}, scalars)
+    return Frame(serial, "segment", 0, (1, 1), (0, 0, 1, 1), {}, (lane,), message=message)
+
+
+def stroke(x: float) -> Paint:
+    return Paint("observed", 0, ((x, x),), 1.0, stroke_id=1)
+
+
+class TestQueue:
+    def test_a_dragged_slider_is_applied_once_with_its_last_value(self) -> None:
+        queue = CommandQueue()
+        for value in (1, 2, 3):
+            queue.post("segment", SetParameter(0, "damping", value))
+        assert drain(queue) == [SetParameter(0, "damping", 3)]
+
+    def test_brush_segments_are_never_dropped(self) -> None:
+        queue = CommandQueue()
+        strokes = [stroke(x) for x in range(50)]
+        for command in strokes:
+            queue.post("segment", command)
+        assert drain(queue) == strokes
+
+    def test_a_slider_does_not_jump_over_a_stroke_or_an_undo(self) -> None:
+        queue = CommandQueue()
+        commands = [Scrub(3), stroke(1), Scrub(5), Undo(), Scrub(7)]
+        for command in commands:
+            queue.post("segment", command)
+        assert drain(queue) == commands
+
+    def test_sliders_of_different_names_coalesce_side_by_side(self) -> None:
+        queue = CommandQueue()
+        for value in (1.0, 2.0):
+            queue.post("segment", SetSpeed(value))
+            queue.post("segment", SetParameter(0, "damping", value))
+        assert drain(queue) == [SetSpeed(2.0), SetParameter(0, "damping", 2.0)]
+
+    def test_workspaces_do_not_coalesce_with_each_other(self) -> None:
+        queue = CommandQueue()
+        queue.post("segment", SetSpeed(1.0))
+        queue.post("converge", SetSpeed(2.0))
+        assert drain(queue) == [SetSpeed(1.0), SetSpeed(2.0)]
+
+
+class TestMailbox:
+    def test_pictures_are_the_newest_and_scalars_are_all(self) -> None:
+        mailbox = Mailbox()
+        mailbox.put(frame(1, range(1, 4)))
+        mailbox.put(frame(2, range(4, 6)))
+        (taken,) = mailbox.take()
+        assert [s.iteration for s in taken.lanes[0].scalars] == [1, 2, 3, 4, 5]
+        assert taken.lanes[0].pictures["entropy"].item() == 2
+        assert mailbox.take() == []
+
+    def test_a_message_is_not_lost_behind_a_newer_frame(self) -> None:
+        mailbox = Mailbox()
+        mailbox.put(frame(1, range(1, 2), message="refused"))
+        mailbox.put(frame(2, range(2, 3)))
+        assert mailbox.take()[0].message == "refused"
+
+    def test_a_cut_timeline_begins_its_own_curve(self) -> None:
+        mailbox = Mailbox()
+        mailbox.put(frame(1, range(1, 9)))
+        mailbox.put(replace(frame(2, range(1, 3)), cut=0))
+        assert [s.iteration for s in mailbox.take()[0].lanes[0].scalars] == [1, 2]
+
+
+def test_commands_arrive_in_order_and_numbered(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    numbers = [thread.post("segment", stroke(x)) for x in range(20)]
+    qtbot.waitUntil(lambda: len(desk.session("segment").applied) == 20)
+    assert [number for number, _ in desk.sessions["segment"].applied] == numbers
+    assert desk.sessions["segment"].threads == {"engine"}
+
+
+def test_commands_wait_until_the_engine_is_loaded(qtbot: QtBot) -> None:
+    desk = FakeDesk()
+    desk.release.clear()
+    thread = EngineThread(lambda: desk)
+    thread.start()
+    thread.post("segment", stroke(1))
+    assert not desk.sessions
+    with qtbot.waitSignal(thread.loaded):
+        desk.release.set()
+    qtbot.waitUntil(lambda: bool(desk.sessions) and len(desk.sessions["segment"].applied) == 1)
+    assert thread.stop(5.0)
+
+
+def test_curves_have_every_iteration_though_pictures_skip(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    seen: list[int] = []
+    frames: list[Frame] = []
+
+    def take() -> None:
+        for taken in thread.take():
+            frames.append(taken)
+            seen.extend(s.iteration for s in taken.lanes[0].scalars)
+            time.sleep(0.03)  # a window slower than the engine
+
+    thread.woken.connect(take)
+    thread.show("segment")
+    thread.post("segment", Play())
+    qtbot.waitUntil(lambda: len(seen) > 200)
+    assert seen == list(range(1, seen[-1] + 1))
+    assert len(frames) < seen[-1] / 3
+
+
+def test_a_hidden_workspace_pauses(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    thread.show("segment")
+    thread.post("segment", Play())
+    qtbot.waitUntil(lambda: desk.session("segment").iteration > 5)
+    thread.show("converge")
+    with qtbot.waitSignal(thread.answered):
+        thread.ask("converge", "double", number=1)
+    stopped = desk.session("segment").iteration
+    qtbot.wait(50)
+    assert desk.session("segment").iteration == stopped
+    assert desk.session("segment").playing
+
+
+def test_an_answer_carries_the_number_of_its_question(thread: EngineThread, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(thread.answered) as signal:
+        number = thread.ask("segment", "double", number=21)
+    assert signal.args == [number, 42]
+
+
+def test_a_refusal_is_a_sentence_and_the_thread_goes_on(thread: EngineThread, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(thread.refused) as signal:
+        number = thread.ask("segment", "refuse")
+    assert signal.args == [number, "The file is missing: choose another."]
+    with qtbot.waitSignal(thread.answered):
+        thread.ask("segment", "double", number=1)
+
+
+def test_a_fault_is_logged_and_shown(thread: EngineThread, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    with qtbot.waitSignal(thread.refused) as signal:
+        thread.ask("segment", "crash")
+    assert "a fault" in signal.args[1]
+    assert "ZeroDivisionError" in caplog.text
+    caplog.clear()
+    assert thread.alive
+
+
+def test_a_session_that_fails_is_paused_and_lives_again_with_the_next_command(
+    thread: EngineThread, desk: FakeDesk, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = desk.session("segment")
+    session.fail_next = "out of range"
+    with qtbot.waitSignal(thread.failed) as signal:
+        thread.show("segment")
+        thread.post("segment", Play())
+    assert "out of range" in signal.args[0]
+    qtbot.waitUntil(lambda: not session.playing)
+    before = session.iteration
+    thread.post("segment", Play())
+    qtbot.waitUntil(lambda: session.iteration > before)
+    assert "out of range" in caplog.text
+    caplog.clear()
+
+
+def test_an_engine_that_cannot_load_says_so(qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    desk = FakeDesk()
+    desk.load_error = ImportError("no torch here")
+    thread = EngineThread(lambda: desk)
+    with qtbot.waitSignal(thread.failed) as signal:
+        thread.start()
+    assert "no torch here" in signal.args[0]
+    assert thread.stop(5.0)
+    caplog.clear()
+
+
+def test_it_stops_while_running(desk: FakeDesk, qtbot: QtBot) -> None:
+    thread = EngineThread(lambda: desk)
+    thread.start()
+    thread.show("segment")
+    thread.post("segment", Play())
+    qtbot.waitUntil(lambda: desk.session("segment").iteration > 5)
+    assert thread.stop(5.0)
+    assert not thread.alive
+    thread.post("segment", Pause())
+    assert desk.session("segment").applied[-1][1] == Play()
+
+
+def test_the_last_frame_is_shown_even_when_iterations_end(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    shown: list[int] = []
+    thread.woken.connect(lambda: shown.extend(f.lanes[0].iteration for f in thread.take()))
+    thread.show("segment")
+    thread.post("segment", Play())
+    qtbot.waitUntil(lambda: desk.session("segment").iteration > 30)
+    thread.post("segment", ClearLayer("hints"))
+    thread.post("segment", Pause())
+    qtbot.waitUntil(lambda: not desk.session("segment").playing)
+    qtbot.waitUntil(lambda: bool(shown) and shown[-1] == desk.session("segment").iteration)
