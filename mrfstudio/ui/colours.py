@@ -1,7 +1,7 @@
 """Every colour of the window by name, once for light and once for dark.
 
-Text colours reach a contrast of 4.5 on the surfaces they are used on (WCAG AA), outlines of controls and the focus ring 3.
-The label and lane colours stay apart for people who do not see red and green alike; a test simulates that.
+Text colours reach a contrast of 4.5 on the surfaces they are used on (WCAG AA), outlines of controls and the focus
+ring 3. The label and lane colours stay apart for people who do not see red and green alike; a test simulates that.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ QTabWidget::pane { border: none; border-top: 1px solid $border; }
 QScrollArea { border: none; background: transparent; }
 QScrollBar:vertical { width: ${p12}px; background: transparent; margin: 0; }
 QScrollBar:horizontal { height: ${p12}px; background: transparent; margin: 0; }
-QScrollBar::handle { background: $outline; border-radius: ${p4}px; margin: ${p2}px; min-width: ${p24}px; min-height: ${p24}px; }
+QScrollBar::handle { background: $outline; border-radius: ${p4}px; margin: ${p2}px; }
+QScrollBar::handle { min-width: ${p24}px; min-height: ${p24}px; }
 QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
@@ -61,7 +62,8 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QHeaderView::section {
   background: $window; color: $muted; border: none; border-bottom: 1px solid $border; padding: ${p4}px ${p6}px;
 }
-QTableView, QListView { border: 1px solid $border; border-radius: ${p4}px; background: $surface; gridline-color: $border; }
+QTableView, QListView { border: 1px solid $border; border-radius: ${p4}px; background: $surface; }
+QTableView { gridline-color: $border; }
 QTableView:focus, QListView:focus { border-color: $focus; }
 
 QLabel[role="muted"] { color: $muted; }

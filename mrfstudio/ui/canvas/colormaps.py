@@ -15,11 +15,29 @@ ENTRIES = 256
 # OKLab (lightness, green–red, blue–yellow); a map interpolates linearly between these.
 ANCHORS: dict[str, tuple[tuple[float, float, float], ...]] = {
     # dark blue, slate, grey-green, straw, pale yellow
-    "sequential": ((0.22, 0.00, -0.10), (0.41, -0.01, -0.07), (0.60, -0.01, 0.00), (0.79, -0.01, 0.10), (0.98, -0.03, 0.14)),
+    "sequential": (
+        (0.22, 0.00, -0.10),
+        (0.41, -0.01, -0.07),
+        (0.60, -0.01, 0.00),
+        (0.79, -0.01, 0.10),
+        (0.98, -0.03, 0.14),
+    ),
     # near black, purple, magenta-orange, yellow: for heat, so it is told apart from the one above
     "heat": ((0.15, 0.02, -0.04), (0.355, 0.10, -0.09), (0.56, 0.15, 0.03), (0.765, 0.07, 0.14), (0.97, -0.02, 0.12)),
-    "diverging light": ((0.40, -0.02, -0.16), (0.70, -0.03, -0.09), (1.00, 0.0, 0.0), (0.70, 0.05, 0.12), (0.40, 0.06, 0.08)),
-    "diverging dark": ((0.85, -0.05, -0.09), (0.53, -0.03, -0.13), (0.21, 0.0, 0.0), (0.53, 0.06, 0.10), (0.85, 0.04, 0.13)),
+    "diverging light": (
+        (0.40, -0.02, -0.16),
+        (0.70, -0.03, -0.09),
+        (1.00, 0.0, 0.0),
+        (0.70, 0.05, 0.12),
+        (0.40, 0.06, 0.08),
+    ),
+    "diverging dark": (
+        (0.85, -0.05, -0.09),
+        (0.53, -0.03, -0.13),
+        (0.21, 0.0, 0.0),
+        (0.53, 0.06, 0.10),
+        (0.85, 0.04, 0.13),
+    ),
     # right, up, left, down, right again
     "cyclic": ((0.72, 0.07, 0.14), (0.95, 0.0, 0.02), (0.55, -0.03, -0.16), (0.25, 0.02, -0.02), (0.72, 0.07, 0.14)),
 }
@@ -50,7 +68,9 @@ def clone_colours(count: int, dark: bool) -> np.ndarray:
 
 def oklab_to_srgb(lab: np.ndarray) -> np.ndarray:
     """OKLab (…, 3) to sRGB (…, 3) uint8, clipped to what a screen shows (Ottosson 2020)."""
-    to_cone = np.array([[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.2914855480]])
+    to_cone = np.array(
+        [[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.2914855480]]
+    )
     to_linear = np.array(
         [
             [4.0767416621, -3.3077115913, 0.2309699292],

@@ -1,0 +1,189 @@
+"""Layers as pictures: arrays of a frame become images through tables of 32-bit colours.
+
+Every layer is one table look-up: an index array (h, w) into premultiplied 0xAARRGGBB colours, the format QPainter
+blends fastest. Opacity and dimming are the painter's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from mrfstudio.ui.canvas.colormaps import clone_colours, colormap
+from mrfstudio.ui.canvas.pending import NO_HINT
+from mrfstudio.ui.colours import DARK, LIGHT, Colours, rgb
+
+LEVELS = 64  # steps of certainty: finer than the eye sees
+SMALLEST_RESIDUAL = 1e-6  # where the logarithmic residual map begins
+HATCH = 4  # sub-pixels of the stripes that mark hints
+MOST_CLONES = 256
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the pictures depend on besides the arrays."""
+
+    dark: bool = False
+    labels: int = 3
+    direction: int | None = None
+    """Which residual direction; None shows the largest of all."""
+
+    @property
+    def colours(self) -> Colours:
+        return DARK if self.dark else LIGHT
+
+
+def layer_picture(name: str, array: np.ndarray, look: Look) -> np.ndarray | None:
+    """One layer as (h, w) uint32 premultiplied colours; None for a layer that is not drawn as pixels."""
+    painter = PAINTERS.get(name)
+    return None if painter is None else painter(array, look)
+
+
+def as_image(pixels: np.ndarray) -> QImage:
+    """A QImage on an array (h, w) uint32, without a copy: keep the array for as long as the image."""
+    height, width = pixels.shape
+    return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_ARGB32_Premultiplied)
+
+
+def observed(array: np.ndarray, look: Look) -> np.ndarray:
+    """0 is ink, 1 shows the paper, 2 is unknown."""
+    table = np.array([solid(look.colours.ink), 0, solid(look.colours.unknown)], np.uint32)
+    return table[np.minimum(array, 2)]
+
+
+def belief(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w, labels) probabilities: the colour of the most probable label, as opaque as it is certain."""
+    labels = array.shape[2]
+    best = array.argmax(axis=2)
+    certainty = (np.take_along_axis(array, best[..., None], axis=2)[..., 0] * labels - 1) / max(labels - 1, 1)
+    level = np.clip(certainty * (LEVELS - 1) + 0.5, 0, LEVELS - 1).astype(np.intp)
+    return _label_table(look.dark, labels)[best * LEVELS + level]
+
+
+def decoded(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) label numbers in full colour."""
+    table = np.array([solid(colour) for colour in look.colours.labels], np.uint32)
+    return table[np.minimum(array, len(table) - 1)]
+
+
+def entropy(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) bits from 0 to the logarithm of the number of labels."""
+    return _mapped("sequential", array / np.log2(max(look.labels, 2)))
+
+
+def residual(array: np.ndarray, look: Look) -> np.ndarray:
+    """(directions, h, w) largest change of a message, on a logarithmic scale from 1e-6 to 1."""
+    if array.ndim == 3:
+        chosen = look.direction
+        array = array.max(axis=0) if chosen is None or chosen >= len(array) else array[chosen]
+    decades = -np.log10(SMALLEST_RESIDUAL)
+    return _mapped("heat", 1 + np.log10(np.maximum(array, SMALLEST_RESIDUAL)) / decades)
+
+
+def difference(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) from -1 to 1, or 0 to 1 where only the size is known: nothing where the lanes agree."""
+    size = np.clip(np.abs(np.nan_to_num(array)), 0, 1)
+    pixels = _mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * np.clip(np.nan_to_num(array), -1, 1))
+    pixels[size < 0.5 / 255] = 0
+    return pixels
+
+
+def clones(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) clone numbers by hue, -1 where no contour is."""
+    table = np.zeros(MOST_CLONES + 1, np.uint32)
+    table[1:] = _opaque(clone_colours(MOST_CLONES, look.dark))
+    return table[np.clip(array.astype(np.intp) + 1, 0, MOST_CLONES)]
+
+
+def ownership(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) angles in radians, counter-clockwise from right; NaN where no contour is."""
+    known = np.isfinite(array)
+    turn = np.where(known, array, 0) / (2 * np.pi) % 1.0
+    pixels = _mapped("cyclic", turn)
+    pixels[~known] = 0
+    return pixels
+
+
+def mask(array: np.ndarray, look: Look) -> np.ndarray:
+    """1 is unknown, 0 known."""
+    return np.array([0, solid(look.colours.unknown)], np.uint32)[np.minimum(array, 1)]
+
+
+def grey(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) from 0 black to 1 white, or uint8."""
+    value = array if array.dtype == np.uint8 else (np.clip(array, 0, 1) * 255 + 0.5).astype(np.uint8)
+    return 0xFF000000 | value.astype(np.uint32) * 0x010101
+
+
+def hints(array: np.ndarray, look: Look, strength: np.ndarray | None = None) -> np.ndarray:
+    """Stripes in the label's colour over hinted pixels, (4h, 4w): a hint never looks like a result.
+
+    `strength` (h, w) in [0, 1] makes soft hints paler.
+    """
+    table = np.zeros(NO_HINT + 1, np.uint32)
+    known = look.colours.labels
+    table[: len(known)] = [solid(colour) for colour in known]
+    pixels = np.kron(table[array.astype(np.uint8)], np.ones((HATCH, HATCH), np.uint32))
+    stripe = np.add.outer(np.arange(pixels.shape[0]), np.arange(pixels.shape[1])) % HATCH
+    ink = np.where(pixels > 0, np.uint32(solid(look.colours.ink)), np.uint32(0))
+    pixels = np.where(stripe == 0, ink, np.where(stripe < 3, pixels, np.uint32(0)))
+    if strength is None:
+        return pixels
+    weight = np.kron(np.clip(strength, 0, 1), np.ones((HATCH, HATCH), np.float32))
+    return _scaled(pixels, 0.35 + 0.65 * weight)
+
+
+def highlight(where: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) booleans: the pixels of a pointed-at clone glow, the others step back."""
+    table = np.array([solid(look.colours.paper, 0.55), solid(look.colours.highlight)], np.uint32)
+    return table[where.astype(np.intp)]
+
+
+PAINTERS = {
+    "grey": grey,
+    "observed": observed,
+    "truth": decoded,
+    "belief": belief,
+    "decoded": decoded,
+    "entropy": entropy,
+    "residual": residual,
+    "difference": difference,
+    "clone": clones,
+    "ownership": ownership,
+    "mask": mask,
+}
+
+
+def solid(colour: str, opacity: float = 1.0) -> int:
+    """`#rrggbb` as premultiplied 0xAARRGGBB."""
+    alpha = round(opacity * 255)
+    red, green, blue = (round(channel * alpha / 255) for channel in rgb(colour))
+    return alpha << 24 | red << 16 | green << 8 | blue
+
+
+@lru_cache(maxsize=16)
+def _label_table(dark: bool, labels: int) -> np.ndarray:
+    """Colours of all labels at all certainties, (labels · LEVELS,)."""
+    known = (DARK if dark else LIGHT).labels
+    # A certain label still lets the ink below show through: what was seen stays visible under what is believed.
+    opacity = [0.82 * level / (LEVELS - 1) for level in range(LEVELS)]
+    return np.array([solid(known[label % len(known)], o) for label in range(labels) for o in opacity], np.uint32)
+
+
+def _mapped(name: str, fraction: np.ndarray) -> np.ndarray:
+    index = (np.clip(np.nan_to_num(fraction), 0, 1) * 255 + 0.5).astype(np.intp)
+    return _opaque(colormap(name))[index]
+
+
+def _opaque(table: np.ndarray) -> np.ndarray:
+    red, green, blue = table.astype(np.uint32).T
+    return np.uint32(0xFF000000) | red << 16 | green << 8 | blue
+
+
+def _scaled(pixels: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Premultiplied colours made paler."""
+    channels = pixels.view(np.uint8).reshape(*pixels.shape, 4)
+    return np.ascontiguousarray(np.round(channels * weight[..., None]).astype(np.uint8)).view(np.uint32)[..., 0]

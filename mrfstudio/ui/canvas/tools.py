@@ -1,0 +1,181 @@
+"""Tools turn points of the pointer into commands. Nothing here knows about widgets or pixels on the screen.
+
+A `ToolBox` holds what a person has chosen: tool, label, brush size, strength. `press`, `move` and `release` take image
+coordinates and return the commands to post at once, so a stroke is on its way while the hand still moves.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from itertools import count
+
+from mrfstudio.engine.commands import Command, Fill, Paint, PaintRectangle
+
+SMALLEST_RADIUS, LARGEST_RADIUS = 0.5, 128.0
+# Strokes of two canvases, or of a session opened again, must not join: numbers go on from the clock, not from one.
+_stroke_ids = count(time.time_ns() // 1_000_000)
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What a tool button shows."""
+
+    name: str
+    title: str
+    key: str
+    help: str
+
+    @property
+    def icon(self) -> str:
+        return self.name
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "brush",
+        "Brush",
+        "B",
+        "Draw with the chosen label. Shift and a click draw a straight line.",
+    ),
+    Tool("eraser", "Eraser", "E", "Take away what was drawn. The right button does the same with every tool."),
+    Tool("rectangle", "Rectangle", "R", "Drag to fill a rectangle with the chosen label."),
+    Tool("fill", "Fill", "F", "Click to fill an area of equal pixels with the chosen label."),
+    Tool("inspect", "Inspect", "I", "Click a pixel to see what the model believes there and why."),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing the brush can paint, chosen by a digit key.
+
+    `layer`, `value` and `erase_value` go into the commands; `colour` is a label number (its colour in the theme) or
+    None for ink.
+    """
+
+    title: str
+    layer: str
+    value: int
+    erase_value: int
+    colour: int | None
+    help: str = ""
+
+
+SEGMENT_TARGETS: tuple[Target, ...] = (
+    Target(
+        "Contour seen",
+        "observed",
+        0,
+        1,
+        None,
+        "Draw the contour that the model observes; erase where none is seen.",
+    ),
+    Target("Hint OUT", "hints", 1, -1, 1, "Tell the model that these pixels lie outside."),
+    Target("Hint IN", "hints", 2, -1, 2, "Tell the model that these pixels lie inside."),
+    Target("Hint CONTOUR", "hints", 0, -1, 0, "Tell the model that these pixels are contour, whatever was seen."),
+)
+
+
+@dataclass
+class ToolBox:
+    """The present choices, and the stroke that is being drawn."""
+
+    targets: tuple[Target, ...] = SEGMENT_TARGETS
+    tool: str = "brush"
+    target_index: int = 0
+    radius: float = 0.5
+    strength: float = 1.0
+    points: list[Point] = field(default_factory=list)
+    """Points of the stroke under way; of a rectangle its two corners. Empty when no stroke is."""
+    last: Point | None = None
+    """Where the last stroke ended, for straight lines."""
+    _erasing: bool = False
+    _stroke_id: int = 0
+
+    @property
+    def target(self) -> Target:
+        return self.targets[min(self.target_index, len(self.targets) - 1)]
+
+    @property
+    def active(self) -> bool:
+        return bool(self.points)
+
+    def erases(self, erase: bool = False) -> bool:
+        """Whether a press would erase: the eraser always does, other tools with the right button."""
+        return erase or self.tool == "eraser"
+
+    def value(self, erase: bool) -> int:
+        return self.target.erase_value if self.erases(erase) else self.target.value
+
+    def set_radius(self, radius: float) -> float:
+        """Half-pixel steps, so that the ring and what is painted agree."""
+        self.radius = min(max(round(radius * 2) / 2, SMALLEST_RADIUS), LARGEST_RADIUS)
+        return self.radius
+
+    def resize(self, steps: int) -> float:
+        """Grow or shrink the brush by about a tenth a step, at least half a pixel."""
+        return self.set_radius(self.radius + math.copysign(max(0.5, self.radius * 0.1), steps) * abs(steps))
+
+    def press(self, point: Point, erase: bool = False, pressure: float = 1.0, line: bool = False) -> list[Command]:
+        """Begin. `line` draws a straight line from where the last stroke ended."""
+        self._erasing = erase
+        self._stroke_id = next(_stroke_ids)
+        if self.tool == "fill":
+            row, column = math.floor(point[1]), math.floor(point[0])
+            return [Fill(self.target.layer, self.value(erase), row, column, self._given_strength(erase))]
+        if self.tool == "inspect":
+            return []
+        self.points = [self.last, point] if line and self.last is not None and self.tool != "rectangle" else [point]
+        if self.tool == "rectangle":
+            return []
+        return [self._segment(tuple(self.points), pressure)]
+
+    def move(self, point: Point, pressure: float = 1.0) -> list[Command]:
+        """Go on; the segment joins the last point to this one, so that fast strokes have no gaps."""
+        if not self.points or point == self.points[-1]:
+            return []
+        if self.tool == "rectangle":
+            self.points = [self.points[0], point]
+            return []
+        segment = (self.points[-1], point)
+        self.points.append(point)
+        return [self._segment(segment, pressure)]
+
+    def release(self, shape: tuple[int, int]) -> list[Command]:
+        """End the stroke; a rectangle becomes a command now, cut to the picture (height, width)."""
+        points, self.points = self.points, []
+        if not points:
+            return []
+        self.last = points[-1]
+        if self.tool != "rectangle":
+            return []
+        rectangle = rectangle_between(points[0], points[-1], shape)
+        if rectangle is None:
+            return []
+        erase = self._erasing
+        return [PaintRectangle(self.target.layer, self.value(erase), rectangle, self._given_strength(erase))]
+
+    def cancel(self) -> None:
+        """Forget a rectangle that is being drawn. Brush segments are already posted: undo takes them back."""
+        self.points = []
+
+    def _segment(self, points: tuple[Point, ...], pressure: float) -> Paint:
+        radius = max(SMALLEST_RADIUS, self.radius * pressure)
+        strength = self._given_strength(self._erasing)
+        return Paint(self.target.layer, self.value(self._erasing), points, radius, strength, self._stroke_id)
+
+    def _given_strength(self, erase: bool) -> float:
+        # Half-erased has no meaning, and what was observed was observed: strength is for hints.
+        return 1.0 if self.erases(erase) or self.target.layer != "hints" else self.strength
+
+
+def rectangle_between(a: Point, b: Point, shape: tuple[int, int]) -> tuple[int, int, int, int] | None:
+    """Top, left, height, width of the pixels that two corners touch, cut to the picture; None if outside."""
+    left, right = sorted((math.floor(a[0]), math.floor(b[0])))
+    top, bottom = sorted((math.floor(a[1]), math.floor(b[1])))
+    left, top = max(left, 0), max(top, 0)
+    right, bottom = min(right, shape[1] - 1), min(bottom, shape[0] - 1)
+    return (top, left, bottom - top + 1, right - left + 1) if right >= left and bottom >= top else None

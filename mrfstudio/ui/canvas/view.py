@@ -1,0 +1,325 @@
+"""The canvas: a picture that is painted on. Strokes are drawn at once and leave as commands; frames come back.
+
+canvas.command.connect(post)            # commands, in order
+canvas.posted(command, number)          # call at once with the number the command got
+canvas.set_frame(frame)                 # newest pictures; strokes up to frame.applied are now the frame's own
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, QSizeF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mrfstudio.engine.commands import Command
+from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.raster import stroke_mask
+from mrfstudio.ui.canvas import marks
+from mrfstudio.ui.canvas.scene import Scene
+from mrfstudio.ui.canvas.tools import Target, ToolBox, rectangle_between
+from mrfstudio.ui.canvas.transform import Transform
+from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.theme import px
+
+STALE_AFTER = 250  # milliseconds: results a frame behind the brush are not dimmed, or painting would flicker
+EMPTY = "Nothing here yet.\nOpen or paste a picture, choose a digit or a shape, or start drawing."
+
+
+class CanvasBase(QWidget):
+    """Drawing and state; `Canvas` in `input.py` adds mouse, pen, wheel and keys."""
+
+    command = Signal(object)
+    """A `Command` to post."""
+    hovered = Signal(object)
+    """(row, column) under the pointer or the keyboard's cursor, or None."""
+    pixel_clicked = Signal(int, int)
+    """Row and column clicked with the Inspect tool, or with Alt and any tool."""
+    play_pause = Signal()
+    tool_changed = Signal(str)
+    target_changed = Signal(int)
+    radius_changed = Signal(float)
+    strength_changed = Signal(float)
+    view_changed = Signal(object)
+    """(top, left, height, width) of the pixels that can be seen now."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.scene = Scene()
+        self.tools = ToolBox()
+        self.transform = Transform()
+        self.fitted = True
+        self.pointer: QPointF | None = None
+        self.cursor_pixel: tuple[int, int] | None = None
+        """The keyboard's cursor, while keys move it."""
+        self.pinned: tuple[int, int] | None = None
+        self.empty_text = EMPTY
+        self._stale = False
+        self._seen: tuple[int, int, int, int] | None = None
+        self._stale_timer = QTimer(self)
+        self._stale_timer.setSingleShot(True)
+        self._stale_timer.setInterval(STALE_AFTER)
+        self._stale_timer.timeout.connect(self._dim)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)  # the right button erases
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Canvas")
+        self.setAccessibleDescription("Arrow keys move the cursor, Enter paints, Backspace erases.")
+        self.setWhatsThis(
+            "Paint here. The wheel zooms, Space and drag moves the picture, the right button erases. "
+            "With the keyboard: arrow keys move the cursor, Enter paints, Backspace erases."
+        )
+        self._follow_theme()
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, 480)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(px(self, 160), px(self, 120))
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    def set_frame(self, frame: Frame) -> None:
+        """Show the newest pictures of a frame."""
+        shape = self.scene.shape
+        self.scene.set_frame(frame)
+        self._after_new_layers(shape)
+
+    def set_layers(
+        self, shape: tuple[int, int], given: Mapping[str, np.ndarray], inferred: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        """Show arrays without a session, such as a preview."""
+        before = self.scene.shape
+        self.scene.set_layers(shape, given, inferred or {})
+        self._after_new_layers(before)
+
+    def posted(self, command: Command, number: int) -> None:
+        """A command was posted, from here or from a menu: results are stale until a frame has `applied >= number`."""
+        self.scene.pending.posted(command, number)
+        self._watch_staleness()
+
+    def set_stale(self, stale: bool) -> None:
+        """Say that results are outdated for another reason, such as a model being loaded."""
+        self._stale = stale
+        self._watch_staleness()
+
+    def set_lane(self, lane: int) -> None:
+        """Which lane's results to show, from the next frame on."""
+        self.scene.lane = lane
+
+    def set_visible_layers(self, visible: Mapping[str, float]) -> None:
+        """Layer names with their opacity in [0, 1]; others are hidden."""
+        self.scene.visible = dict(visible)
+        self.refresh()
+
+    def set_residual_direction(self, direction: int | None) -> None:
+        """One direction of the residual layer, or None for the largest of all."""
+        self.scene.look = replace(self.scene.look, direction=direction)
+        self.refresh()
+
+    def set_original(self, grey: np.ndarray | None) -> None:
+        """The grey picture (h, w) behind the contours: shown while O is held, and as layer `grey`."""
+        self.scene.set_original(grey)
+        self.update()
+
+    def set_preview(self, observed: np.ndarray | None) -> None:
+        """Show other observations (h, w) for a while; None ends it."""
+        self.scene.set_preview(observed)
+        self.update()
+
+    def light_clone(self, clone: int | None) -> None:
+        """Highlight the pixels that chose a clone; needs the `clone` layer in the frame."""
+        chosen = self.scene.layer("clone")
+        self.scene.light(None if clone is None or chosen is None else chosen == clone)
+        self.update()
+
+    def pin(self, pixel: tuple[int, int] | None) -> None:
+        """Mark the pixel (row, column) that the inspector shows."""
+        self.pinned = pixel
+        self.update()
+
+    def render_image(self, scale: int | None = None) -> QImage:
+        """The picture without the marks of the pointer, for export; about 1000 pixels wide unless `scale` is given."""
+        height, width = self.scene.shape
+        factor = scale or max(1, 1000 // max(height, width, 1))
+        image = QImage(max(width * factor, 1), max(height * factor, 1), QImage.Format.Format_RGB32)
+        image.fill(QColor(colours_of(self).paper))
+        painter = QPainter(image)
+        self.scene.paint(painter, Transform(float(factor), 0.0, 0.0))
+        painter.end()
+        return image
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    def set_targets(self, targets: Iterable[Target]) -> None:
+        """What the digit keys choose."""
+        self.tools.targets = tuple(targets)
+        self.choose_target(0)
+
+    def choose_tool(self, name: str) -> None:
+        self._finish_stroke()
+        self.tools.tool = name
+        self.tool_changed.emit(name)
+        self.update()
+
+    def choose_target(self, index: int) -> None:
+        if 0 <= index < len(self.tools.targets):
+            self.tools.target_index = index
+            self.target_changed.emit(index)
+
+    def set_radius(self, radius: float) -> None:
+        """Brush radius in image pixels; half a pixel paints single pixels."""
+        self.radius_changed.emit(self.tools.set_radius(radius))
+        self.update()
+
+    def set_strength(self, strength: float) -> None:
+        """How strong hints are, in (0, 1]; 1 is hard evidence."""
+        self.tools.strength = strength
+        self.strength_changed.emit(strength)
+
+    # View -------------------------------------------------------------------------------------------------------------
+
+    def fit(self) -> None:
+        """Show the whole picture."""
+        self.fitted = True
+        self.set_transform(Transform.fitting(self.scene.shape, QSizeF(self.size())))
+
+    def zoom(self, factor: float, anchor: QPointF | None = None) -> None:
+        """Zoom at a point of the widget, else at its middle."""
+        self.fitted = False
+        self.set_transform(self.transform.zoomed(factor, anchor or QRectF(self.rect()).center()))
+
+    def set_transform(self, transform: Transform) -> None:
+        self.transform = transform.kept_in_sight(self.scene.shape, QSizeF(self.size()))
+        self.update()
+        seen = self.visible_rectangle()
+        if seen != self._seen:
+            self._seen = seen
+            self.view_changed.emit(seen)
+
+    def visible_rectangle(self) -> tuple[int, int, int, int]:
+        """Top, left, height, width of the pixels that can be seen."""
+        return self.transform.visible(self.scene.shape, QSizeF(self.size()))
+
+    def pixel_at(self, point: QPointF) -> tuple[int, int] | None:
+        """Row and column under a point of the widget, None outside the picture."""
+        x, y = self.transform.to_image(point)
+        inside = 0 <= x < self.scene.shape[1] and 0 <= y < self.scene.shape[0]
+        return (int(y), int(x)) if inside else None
+
+    def refresh(self) -> None:
+        """Blend the layers anew and repaint."""
+        self.scene.changed()
+        self.update()
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    def send(self, commands: Iterable[Command]) -> None:
+        """Draw commands at once, then emit them."""
+        for command in commands:
+            if self.scene.pending.add(command):
+                self.refresh()
+            self.command.emit(command)
+
+    def _finish_stroke(self) -> None:
+        self.send(self.tools.release(self.scene.shape))
+        self.update()
+
+    def _after_new_layers(self, shape_before: tuple[int, int]) -> None:
+        if self.scene.shape != shape_before:
+            self.tools.cancel()
+            self.tools.last = self.cursor_pixel = self.pinned = None
+            self.fit()
+        self._watch_staleness()
+        self.update()
+
+    def _watch_staleness(self) -> None:
+        if self._stale or self.scene.pending.waiting:
+            if not self.scene.dimmed and not self._stale_timer.isActive():
+                self._stale_timer.start()
+            return
+        self._stale_timer.stop()
+        if self.scene.dimmed:
+            self.scene.dimmed = False
+            self.refresh()
+
+    def _dim(self) -> None:
+        self.scene.dimmed = True
+        self.refresh()
+
+    def _follow_theme(self) -> None:
+        self.scene.look = replace(self.scene.look, dark=colours_of(self).name == "dark")
+        self.refresh()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._follow_theme()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.fitted or event.oldSize().isEmpty():
+            self.fit()
+        else:  # keep the middle in the middle
+            grown = event.size() - event.oldSize()
+            self.set_transform(self.transform.moved(grown.width() / 2, grown.height() / 2))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setClipRect(event.rect())
+        colours = colours_of(self)
+        painter.fillRect(event.rect(), QColor(colours.backdrop))
+        if 0 in self.scene.shape:
+            painter.setPen(QColor(colours.muted))
+            margin = px(self, 24)
+            area = self.rect().adjusted(margin, margin, -margin, -margin)
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty_text)
+        else:
+            self.scene.paint(painter, self.transform)
+            self._paint_marks(painter)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(colours.focus), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+
+    def _paint_marks(self, painter: QPainter) -> None:
+        colours, transform = colours_of(self), self.transform
+        marks.grid(painter, transform, self.visible_rectangle(), colours)
+        angles = self.scene.layer("ownership")
+        if angles is not None and "ownership" in self.scene.visible and not self.scene.original_only:
+            marks.arrows(painter, transform, angles, self.scene.rectangle[:2], colours)
+        painter.setPen(QPen(QColor(colours.outline), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRect(transform.rectangle(0, 0, *self.scene.shape).adjusted(-1, -1, 0, 0))
+        if self.pinned is not None:
+            marks.crosshair(painter, transform.rectangle(*self.pinned, 1, 1))
+        if self.tools.tool == "rectangle" and self.tools.active:
+            dragged = rectangle_between(self.tools.points[0], self.tools.points[-1], self.scene.shape)
+            if dragged is not None:
+                marks.box(painter, transform.rectangle(*dragged))
+        self._paint_cursor(painter)
+
+    def _paint_cursor(self, painter: QPainter) -> None:
+        keyboard = self.cursor_pixel is not None and self.hasFocus()
+        if keyboard and self.cursor_pixel is not None:
+            row, column = self.cursor_pixel
+            marks.crosshair(painter, self.transform.rectangle(row, column, 1, 1))
+            centre: QPointF | None = self.transform.to_widget(column + 0.5, row + 0.5)
+        else:
+            centre = self.pointer
+        if centre is None or self.tools.tool not in ("brush", "eraser"):
+            return
+        point = self.transform.to_image(centre)
+        top, left, mask = stroke_mask([point], self.tools.radius, self.scene.shape)
+        marks.footprint(painter, self.transform, top, left, mask)
+        marks.ring(painter, centre, self.tools.radius * self.transform.scale)
+
+    def ring_area(self, centre: QPointF) -> QRect:
+        """The part of the widget that ring and footprint touch; moving the pointer repaints only this."""
+        reach = (self.tools.radius + 1.5) * self.transform.scale + 4
+        return QRectF(centre.x() - reach, centre.y() - reach, 2 * reach, 2 * reach).toAlignedRect()
