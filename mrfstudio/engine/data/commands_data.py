@@ -94,8 +94,10 @@ def make_border_file(
     """`data make border --from SOURCE --count N --seed S --out FILE`; the result is ready for JSON.
 
     `count` images train; None takes all of a file, or 10,000 generated ones. `parameters` are those of the source.
+    With more than one worker (0 chooses) a script needs the usual `if __name__ == "__main__":` around its calls.
     """
-    BorderOwnership(seed=seed, spurious=spurious, deletion=deletion)  # one place says what is allowed
+    noise: dict[str, Any] = {"seed": seed, "spurious": spurious, "deletion": deletion}
+    noise = {name: BorderOwnership(**noise).values()[name] for name in noise}  # one place says what is allowed
     target = _target(out)
     choice = parse_data(source)
     limits = {"train": count, "val": validation, "test": test}
@@ -108,7 +110,7 @@ def make_border_file(
     figures = _figures(dataset, splits, limits, source)
     # Drawing has already reported; a second bar from 0 would only puzzle.
     noise_progress = None if isinstance(dataset, Generated) else progress
-    data = make_border(figures, seed, spurious=spurious, deletion=deletion, workers=workers, progress=noise_progress)
+    data = make_border(figures, workers=workers, progress=noise_progress, **noise)
     data.save(target)
     probabilities = [float(p) for p in data.p_contour]
     return {"file": str(target), "source": source, "seed": seed, "images": data.sizes, "p_contour": probabilities}

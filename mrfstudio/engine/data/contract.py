@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrfstudio.engine.catalogue import Parameters, ending
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.registry import DATASETS
 
 SPLITS = ("train", "val", "test")
@@ -24,7 +25,7 @@ Progress = Callable[[int, int], None]
 """Called with (done, total) while something is made."""
 
 
-class DataError(ValueError):
+class DataError(StudioError):
     """Data that cannot be read, made or found. The message is one sentence for a person."""
 
 

@@ -24,14 +24,16 @@ _DAMAGE = (
 def read_npz(path: str | Path, wanted: str) -> dict[str, Array]:
     """All arrays of an npz file; `wanted` completes the sentence "expected ..."."""
     try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DataError(f"{path} holds a single array: expected {wanted}.")
-        with archive:
-            size = sum(member.file_size for member in archive.zip.infolist()) if archive.zip else 0
-            if size > _LARGEST:
-                raise DataError(f"{path} would unpack to {size >> 30} GiB: expected at most {_LARGEST >> 30}.")
-            return {name: _array(archive, name, path) for name in archive.files}
+        # opened here, because numpy leaves a damaged archive open
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DataError(f"{path} holds a single array: expected {wanted}.")
+            with archive:
+                size = sum(member.file_size for member in archive.zip.infolist()) if archive.zip else 0
+                if size > _LARGEST:
+                    raise DataError(f"{path} would unpack to {size >> 30} GiB: expected at most {_LARGEST >> 30}.")
+                return {name: _array(archive, name, path) for name in archive.files}
     except DataError:
         raise
     except FileNotFoundError:
