@@ -1,0 +1,174 @@
+"""Belief propagation on the cloned grid: the kernel behind `bp` for `GridMRF`.
+
+The state holds messages in the linear domain whatever the temperature, so a moved slider goes on from the same state.
+Sum-product is `grid_kernel`'s matrix products. Temperature T is sum-product on (W, evidence) / T with messages m^(1/T).
+Temperature 0, and temperatures too low for the linear domain, loop over the sender's states in the log domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.evidence import ContradictoryEvidence, Evidence
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
+from mrfstudio.engine.inference.grid_kernel import next_messages, span, uniform_messages, widest_span
+from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.engine.models.grid_shape import GridShape
+
+
+@dataclass(frozen=True, eq=False)
+class GridMessages(State):
+    """Messages (directions, S, N) with mean 1 over the states, see `grid_kernel`."""
+
+    messages: Tensor
+
+
+@kernel(BeliefPropagation, GridMRF)
+class GridBeliefPropagation(Kernel):
+    """Parallel updates on a batch of images; beliefs are (…, H, W, S)."""
+
+    def covers(self, algorithm: BeliefPropagation, model: GridMRF) -> bool:
+        if algorithm.kernel == "generic" or algorithm.schedule != "parallel":
+            return False
+        return span(model.potentials.detach()) < 2 * widest_span(model.weights.dtype)
+
+    def init(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence) -> GridMessages:
+        log_evidence = self._evidence(model, evidence)
+        messages = uniform_messages(model.shape_of(evidence), model.states, log_evidence)
+        return GridMessages(0, nothing_changed(log_evidence), messages)
+
+    def step(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> GridMessages:
+        log_evidence, shape, old = self._evidence(model, evidence), model.shape_of(evidence), state.messages
+        proposal = _proposal(old, model.potentials, log_evidence, shape, algorithm.temperature)
+        with torch.no_grad():
+            residual = torch.sub(proposal, old).abs_().amax() / model.states if old.numel() else old.new_zeros(())
+        messages = _damped(proposal, old, algorithm.damping) if algorithm.damping else proposal
+        return GridMessages(state.iteration + 1, residual, messages)
+
+    def beliefs(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
+        totals = self._evidence(model, evidence) + torch.log(state.messages).sum(0)
+        return _as_image(torch.softmax(totals, 0), evidence)
+
+    def beliefs_without_evidence(self, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
+        """Beliefs (…, H, W, S) from what the neighbours say, without the pixel's own evidence."""
+        return _as_image(torch.softmax(torch.log(state.messages).sum(0), 0), evidence)
+
+    def factor_beliefs(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> list[Tensor]:
+        """One tensor (…, S, S, edges) in the order of the factor graph's edges: large, meant for small images."""
+        shape, log = model.shape_of(evidence), torch.log(state.messages)
+        totals = self._evidence(model, evidence) + log.sum(0)
+        parts = []
+        for d, matrix in enumerate(model.potentials):
+            first, second = _ends(shape, d)
+            near = (totals - log[shape.opposite(d)])[:, first]  # (S, batch, edges)
+            far = (totals - log[d])[:, second]
+            tables = near[:, None] + far[None] + matrix[:, :, None, None]
+            flat = tables.permute(2, 3, 0, 1).flatten(-2)
+            parts.append(torch.softmax(flat, -1).unflatten(-1, matrix.shape).permute(0, 2, 3, 1))
+        joined = torch.cat(parts, -1)
+        return [joined.reshape(*evidence.log_potentials.shape[:-3], *joined.shape[1:])] if joined.numel() else []
+
+    def log_partition(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> LogPartition:
+        if algorithm.temperature != 1.0 or model.shape_of(evidence).batch != 1:
+            return NO_LOG_PARTITION
+        value = _bethe(model, self._evidence(model, evidence), state.messages, model.shape_of(evidence))
+        return LogPartition(float(value), "estimate")
+
+    def _evidence(self, model: GridMRF, evidence: Evidence) -> Tensor:
+        return evidence.derived(model, "states", lambda: _checked(model, evidence))
+
+
+def _checked(model: GridMRF, evidence: Evidence) -> Tensor:
+    log_evidence = model.state_evidence(evidence)
+    dead = torch.isneginf(log_evidence).all(0)
+    if bool(dead.any()):
+        image = model.shape_of(evidence).height * model.shape_of(evidence).width
+        row, column = divmod(int(dead.int().argmax()) % image, model.shape_of(evidence).width)
+        raise ContradictoryEvidence(f"(row {row}, column {column})")
+    return log_evidence
+
+
+def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:
+    """(S, N) to (…, H, W, S)."""
+    return beliefs.t().reshape(*evidence.log_potentials.shape[:-1], len(beliefs))
+
+
+def _mean_one(messages: Tensor) -> Tensor:
+    return messages / messages.mean(dim=-2, keepdim=True)
+
+
+def _damped(proposal: Tensor, old: Tensor, damping: float) -> Tensor:
+    """Damping of log-messages: a geometric mean."""
+    return _mean_one(torch.exp(torch.lerp(torch.log(proposal), torch.log(old), damping)))
+
+
+def _proposal(old: Tensor, potentials: Tensor, log_evidence: Tensor, shape: GridShape, temperature: float) -> Tensor:
+    if temperature > 0 and span(potentials.detach()) / temperature < widest_span(old.dtype):
+        if temperature == 1.0:
+            return next_messages(old, potentials, log_evidence, shape)
+        sharp = _mean_one(torch.pow(old / old.amax(dim=1, keepdim=True), 1.0 / temperature))
+        new = next_messages(sharp, potentials / temperature, log_evidence / temperature, shape)
+        return _mean_one(torch.pow(new / new.amax(dim=1, keepdim=True), temperature))
+    return _log_domain(old, potentials, log_evidence, shape, temperature)
+
+
+def _log_domain(old: Tensor, potentials: Tensor, log_evidence: Tensor, shape: GridShape, temperature: float) -> Tensor:
+    """Any temperature, exactly, without a (S, S, N) tensor: one pass over (S, N) for each state of the sender."""
+    log = torch.log(old)
+    totals = log_evidence + log.sum(0)
+    received = []
+    for d in range(shape.connectivity):
+        matrix = potentials[d % shape.matrices]
+        cavity = totals - log[shape.opposite(d)]
+        cavity = cavity - cavity.amax(0, keepdim=True)
+        rows = matrix if d < shape.matrices else matrix.t()
+        peak = cavity[0] + rows[0][:, None]
+        for state in range(1, len(rows)):
+            peak = torch.maximum(peak, cavity[state] + rows[state][:, None])
+        if temperature > 0:
+            total = torch.zeros_like(peak)
+            for state in range(len(rows)):
+                total = total + torch.exp((cavity[state] + rows[state][:, None] - peak) / temperature)
+            peak = peak + temperature * torch.log(total)
+        senders, receivers = shape.shift(d)
+        moved = torch.ones_like(peak)
+        moved[:, receivers] = _mean_one(torch.exp(peak - peak.amax(0, keepdim=True)))[:, senders]
+        shape.fill_border(moved, d, 1.0)
+        received.append(moved)
+    return torch.stack(received)
+
+
+def _ends(shape: GridShape, direction: int) -> tuple[Tensor, Tensor]:
+    """Pixel numbers (batch, edges) of the first and second ends of all edges of one direction."""
+    row, column = shape.directions[direction]
+    pixel = torch.arange(shape.pixels).reshape(shape.batch, shape.height, shape.width)
+    rows, columns, left = max(shape.height - row, 0), max(shape.width - abs(column), 0), max(-column, 0)
+    first = pixel[:, :rows, left : left + columns]
+    second = pixel[:, row:, left + column : left + column + columns]
+    return first.flatten(1), second.flatten(1)
+
+
+def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridShape) -> Tensor:
+    """log Z_Bethe = Σ_edges log Z_ij + Σ_i (1 - degree_i) log Z_i, in double precision: large sums that nearly cancel."""
+    log = torch.log(messages.double())
+    totals = log_evidence.double() + log.sum(0)
+    degree = torch.zeros(shape.pixels, dtype=torch.float64)
+    value = totals.new_zeros(())
+    for d, matrix in enumerate(model.potentials.detach().double()):
+        first, second = (ends.flatten() for ends in _ends(shape, d))
+        near, far = (totals - log[shape.opposite(d)])[:, first], (totals - log[d])[:, second]
+        near_peak, far_peak, peak = near.amax(0), far.amax(0), matrix.max()
+        inner = torch.exp(matrix - peak).t() @ torch.exp(near - near_peak)
+        value = value + (torch.log((inner * torch.exp(far - far_peak)).sum(0)) + near_peak + far_peak + peak).sum()
+        degree += torch.bincount(first, minlength=shape.pixels) + torch.bincount(second, minlength=shape.pixels)
+    return value + ((1 - degree) * torch.logsumexp(totals, 0)).sum()

@@ -1,0 +1,60 @@
+"""The geometry of a batch of grids: directions, shifts along the flat pixel axis, borders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+# (row step, column step) of the stored matrices W[d][state at pixel, state at pixel + step]: right, down, down-right,
+# down-left. The directions after them are their opposites and use the transposed matrices.
+STEPS: tuple[tuple[int, int], ...] = ((0, 1), (1, 0), (1, 1), (1, -1))
+
+
+@dataclass(frozen=True)
+class GridShape:
+    """A batch of images. `connectivity` 4 keeps right and down and their opposites, 8 adds the diagonals."""
+
+    batch: int
+    height: int
+    width: int
+    connectivity: int = 8
+
+    @property
+    def pixels(self) -> int:
+        """N = batch · height · width."""
+        return self.batch * self.height * self.width
+
+    @property
+    def matrices(self) -> int:
+        """Number of potential matrices, half the number of directions."""
+        return self.connectivity // 2
+
+    @property
+    def directions(self) -> tuple[tuple[int, int], ...]:
+        """Steps of all directions; direction d + matrices is opposite to d."""
+        forward = STEPS[: self.matrices]
+        return forward + tuple((-row, -column) for row, column in forward)
+
+    def opposite(self, direction: int) -> int:
+        """Index of the opposite direction."""
+        return (direction + self.matrices) % self.connectivity
+
+    def shift(self, direction: int) -> tuple[slice, slice]:
+        """Slices of N: (senders, receivers) of a direction, wrapped pixels included."""
+        row, column = self.directions[direction]
+        offset = row * self.width + column
+        if abs(offset) >= self.pixels:  # the image is too small to have a neighbour there
+            return slice(0, 0), slice(0, 0)
+        if offset >= 0:
+            return slice(0, self.pixels - offset), slice(offset, self.pixels)
+        return slice(-offset, self.pixels), slice(0, self.pixels + offset)
+
+    def fill_border(self, messages: Tensor, direction: int, value: float) -> None:
+        """Overwrite what pixels receive from outside the image; `messages` (S, N) are those of one direction."""
+        row, column = self.directions[direction]
+        image = messages.view(len(messages), self.batch, self.height, self.width)
+        if row:
+            image[:, :, 0 if row > 0 else -1, :] = value
+        if column:
+            image[:, :, :, 0 if column > 0 else -1] = value
