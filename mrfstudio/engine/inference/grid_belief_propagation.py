@@ -159,7 +159,7 @@ def _ends(shape: GridShape, direction: int) -> tuple[Tensor, Tensor]:
 
 
 def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridShape) -> Tensor:
-    """log Z_Bethe = Σ_edges log Z_ij + Σ_i (1 - degree_i) log Z_i, in double precision: large sums that nearly cancel."""
+    """log Z_Bethe = Σ_edges log Z_ij + Σ_i (1 - degree_i) log Z_i, in double precision: large sums cancel."""
     log = torch.log(messages.double())
     totals = log_evidence.double() + log.sum(0)
     degree = torch.zeros(shape.pixels, dtype=torch.float64)
