@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from mrfstudio import assets
 from mrfstudio.engine.files import model_file
 from mrfstudio.engine.files.atomic import atomic_path
-from mrfstudio.engine.files.model_card import write_card
+from mrfstudio.engine.files.model_card import add_scores, write_card
 from mrfstudio.engine.files.model_file import ModelFileError, beside, load_model, read_card, save_model, shipped_models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -245,3 +245,12 @@ def test_the_card_page_tells_command_seed_time_and_scores(path: Path) -> None:
     ):
         assert line in text.splitlines()
     assert read_card(path).card["seed"] == 3
+
+
+def test_scores_measured_later_join_the_file_and_its_page(path: Path) -> None:
+    add_scores(path, {"val": {"iou": 0.9}})
+    found = load_model(path)
+    assert found.card["scores"]["val"] == {"iou": 0.9}
+    assert found.card["scores"]["test"]["iou"] == 0.95
+    assert found.tensors["n"].item() == 7
+    assert "| val: iou | 0.9 |" in path.with_name("toy.md").read_text()

@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import choice, number
+from mrfstudio.engine.catalogue import Parameters, choice, integer, number
+from mrfstudio.engine.data.contract import Dataset, Splits
 from mrfstudio.engine.learning.contract import (
     BatchContext,
     BatchResult,
@@ -23,7 +26,9 @@ from mrfstudio.engine.learning.contract import (
     TrainingData,
 )
 from mrfstudio.engine.learning.control import Command, Poll, no_commands
+from mrfstudio.engine.learning.run import train_command
 from mrfstudio.engine.learning.trainer import Trainer
+from mrfstudio.engine.registry import DATASETS, LEARNERS, MODELS
 
 FEATURES = 5
 
@@ -102,6 +107,51 @@ def toy_data(items: int = 100) -> TrainingData:
         TensorSource(points=points[items:], labels=labels[items:]),
         name="toy",
     )
+
+
+class ToyPlan(Parameters):
+    """The entry of MODELS that makes toy models."""
+
+    name = "toy"
+    default_data = "toy"
+
+    start: float = number(0.0, "The first value of every weight.")
+
+    def build_for(self, data: TrainingData, seed: int) -> LogisticModel:
+        model = LogisticModel()
+        with torch.no_grad():
+            model.weight.fill_(self.start)
+        return model
+
+
+class ToyDataset(Dataset):
+    """The entry of DATASETS; half of its options are there to share names with other parts."""
+
+    name = "toy"
+    path = "none"
+
+    items: int = integer(100, "Training items.", low=0)
+    seed: int = integer(0, "Never set by the training's own seed.")
+
+    def open(self, path: Path | None = None, *, workers: int = 1, progress: Any = None) -> Splits:
+        data = toy_data(self.items)
+        parts = {"train": data.train, "val": data.validation}
+        arrays = {
+            split: {name: tensor.numpy() for name, tensor in part.tensors.items()}
+            for split, part in parts.items()
+            if isinstance(part, TensorSource)
+        }
+        return Splits(arrays, {"constant": np.full(1, self.seed)})
+
+
+REGISTRIES = ((MODELS, ToyPlan), (LEARNERS, ToyLearner), (DATASETS, ToyDataset))
+
+
+def train_toy(report: Any, poll: Poll, **arguments: Any) -> dict[str, Any]:
+    """`train_command` in a process that knows the toy parts: what a job runs in the tests."""
+    for registry, part in REGISTRIES:
+        registry.register(part)
+    return train_command("toy", "toy", report=report, poll=poll, **arguments)
 
 
 def toy_learner(**changes: Any) -> ToyLearner:

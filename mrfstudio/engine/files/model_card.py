@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mrfstudio.engine.files.atomic import write_text
-from mrfstudio.engine.files.model_file import ModelFile, beside, read_card
+from mrfstudio.engine.files.model_file import ModelFile, beside, load_model, read_card, save_model
 
 SECTIONS = {"scores": "Scores", "hyperparameters": "Hyperparameters", "options": "Options of the learner"}
 
@@ -18,6 +18,14 @@ def write_card(model_path: str | os.PathLike[str]) -> Path:
     target = beside(model_path, ".md")
     write_text(target, card_markdown(target.stem, read_card(model_path)))
     return target
+
+
+def add_scores(model_path: str | os.PathLike[str], scores: Mapping[str, Any]) -> Path:
+    """Write more scores, such as `{"test": {"iou": 0.95}}`, into a model file and its page."""
+    model = load_model(model_path)
+    card = {**model.card, "scores": {**(model.card.get("scores") or {}), **scores}}
+    save_model(model_path, model.kind, model.tensors, card)
+    return write_card(model_path)
 
 
 def card_markdown(title: str, model: ModelFile) -> str:
@@ -38,7 +46,7 @@ def _opening(model: ModelFile) -> list[str]:
 
 
 def _table(values: Mapping[str, Any]) -> list[str]:
-    rows = [f"| {_words(name)} | {_cell(value)} |" for name, value in _flat(values).items() if name != "summary"]
+    rows = [f"| {_words(name)} | {_cell(name, value)} |" for name, value in _flat(values).items() if name != "summary"]
     return ["| | |", "| --- | --- |", *rows]
 
 
@@ -56,13 +64,12 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, str) and value.startswith("mrfstudio "):
-        return f"`{value}`".replace("|", "\\|")
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    text = str(value).replace("|", "\\|").replace("\n", " ")
+    return f"`{text}`" if name == "command" else text

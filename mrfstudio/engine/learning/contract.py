@@ -48,6 +48,18 @@ class TrainableModel(Protocol):
     def hyperparameters(self) -> dict[str, Any]: ...
 
 
+class ModelPlan(Protocol):
+    """What an entry of MODELS adds to its parameters if it can be trained.
+
+    `build_for` makes a new model of these parameters for the data, such as one as large as its images; random starts
+    depend on the seed alone. `default_data` is what the command line trains on if it is told nothing.
+    """
+
+    default_data: ClassVar[str]
+
+    def build_for(self, data: TrainingData, seed: int) -> TrainableModel: ...
+
+
 class BatchSource(Protocol):
     """Items by number. `source[indices]`, indices (batch,) of int64, gives the batch that the learner understands.
 
@@ -123,9 +135,13 @@ class BatchContext:
     rows: slice
     progress: float = 0.0
 
+    def seed_for(self, label: str = "") -> int:
+        """A seed for this step, for generators of other libraries; another label gives an independent one."""
+        return derive_seed(self.seed, "batch", self.step, label)
+
     def generator(self, label: str = "") -> torch.Generator:
-        """A fresh generator on the CPU for this step; another label gives an independent one."""
-        return torch.Generator().manual_seed(derive_seed(self.seed, "batch", self.step, label))
+        """A fresh generator on the CPU, seeded with `seed_for`."""
+        return torch.Generator().manual_seed(self.seed_for(label))
 
     def uniform(self, *shape: int, label: str = "") -> Tensor:
         """Uniform numbers (rows, *shape) for this process, cut from those of the whole batch."""
