@@ -145,6 +145,8 @@ def test_a_file_comes_from_the_web_once_and_is_then_found_by_name(
     path = fetch_data("frey", progress=lambda done, total: heard.append((done, total)))
     assert path.read_bytes() == (store / "freyfaces.npz").read_bytes()
     assert heard[-1][0] == heard[-1][1] == path.stat().st_size
+    elsewhere = fetch_data("frey", store.parent / "mine.npz")
+    assert elsewhere.read_bytes() == path.read_bytes()
     monkeypatch.delenv("MRFSTUDIO_DATA_URL")
     assert fetch_data("frey") == path  # already there: no address needed
     assert parse_data("frey").open().sizes == {"train": 8, "test": 2}

@@ -54,17 +54,12 @@ def fetch_data(
 ) -> Path:
     """Make a generated data set or download a known file, and say where it lies.
 
-    Generated ones go to `out` (a file) or to the data folder, and are read by `border:FILE` or `silhouettes:FILE`.
+    The file is `out`, or lies in the data folder; `border:FILE` or `silhouettes:FILE` reads generated ones.
     """
     generated = [kind for kind in DATASETS if issubclass(kind, Dataset) and kind.path != "required"]
     names = [kind.name for kind in generated]
     if name in DOWNLOADS:
-        if out is None:
-            return download(name, progress=progress)
-        folder = Path(out)
-        if folder.exists() and not folder.is_dir():
-            raise DataError(f"{folder} is a file: expected a folder for {DOWNLOADS[name].file}.")
-        return download(name, folder, progress)
+        return download(name, _target(out) if out is not None else None, progress)
     if name not in names:
         known = [*names, *DOWNLOADS]
         end = ending(name, known)

@@ -124,16 +124,23 @@ def stroke(lines: Sequence[Points], widths: Sequence[NDArray[np.float64] | float
     start = np.concatenate([line[:-1] for line in lines]).astype(np.float32)
     step = np.concatenate([line[1:] - line[:-1] for line in lines]).astype(np.float32)
     radius = np.concatenate([(width[:-1] + width[1:]) / 4 for width in full]).astype(np.float32)
-    rows = max(1, _CELLS // (len(start) * size))
-    return np.concatenate(
-        [_near(start, step, radius, first, min(first + rows, size), size) for first in range(0, size, rows)]
-    )
+    mask = np.zeros((size, size), np.bool_)
+    # Only the box around the lines: figures leave most of a picture empty.
+    reach = float(radius.max()) + 1
+    everything = np.concatenate(lines)
+    left, top = (int(edge) for edge in np.clip(everything.min(0) - reach, 0, size))
+    right, bottom = (int(edge) for edge in np.clip(np.ceil(everything.max(0) + reach), 0, size))
+    rows = max(1, _CELLS // (len(start) * max(right - left, 1)))
+    for first in range(top, bottom, rows):
+        part = slice(first, min(first + rows, bottom)), slice(left, right)
+        mask[part] = _near(start, step, radius, *part)
+    return mask
 
 
-def _near(start: Floats, step: Floats, radius: Floats, first: int, last: int, size: int) -> Mask:
-    """Rows `first` to `last` of a stroked picture. Axes: segment, row, column, so that `any` runs along rows."""
-    across = np.arange(size, dtype=np.float32) + np.float32(0.5) - start[:, :1]  # (segment, column)
-    down = np.arange(first, last, dtype=np.float32) + np.float32(0.5) - start[:, 1:]  # (segment, row)
+def _near(start: Floats, step: Floats, radius: Floats, rows: slice, columns: slice) -> Mask:
+    """A part of a stroked picture. Axes: segment, row, column, so that `any` runs along rows."""
+    across = np.arange(columns.start, columns.stop, dtype=np.float32) + np.float32(0.5) - start[:, :1]
+    down = np.arange(rows.start, rows.stop, dtype=np.float32) + np.float32(0.5) - start[:, 1:]
     length = np.maximum((step**2).sum(-1), np.float32(1e-12))[:, None, None]
     dot = (down * step[:, 1:])[:, :, None] + (across * step[:, :1])[:, None, :]
     along = np.clip(dot / length, 0.0, 1.0)

@@ -89,11 +89,11 @@ def fetched(name: str) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def download(name: str, folder: Path | None = None, progress: Progress | None = None) -> Path:
-    """Copy or download the file called `name` into `folder` and check it; a good file already there is kept."""
+def download(name: str, target: Path | None = None, progress: Progress | None = None) -> Path:
+    """Copy or download the file called `name` to `target` and check it; a good file already there is kept."""
     wanted = DOWNLOADS[name]
-    folder = folder or data_folder()
-    target = folder / wanted.file
+    own = target is None
+    target = target or data_folder() / wanted.file
     if target.is_file() and _sha256(target) == wanted.sha256:
         return target
     address = os.environ.get(ADDRESS, "").strip()
@@ -102,7 +102,8 @@ def download(name: str, folder: Path | None = None, progress: Progress | None = 
             f"{name!r} has to be downloaded and this program knows no address for it: set {ADDRESS} to a folder or web"
             f" address that holds {wanted.file}, or use the generated data sets."
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    if own:
+        target.parent.mkdir(parents=True, exist_ok=True)
     local = Path(address.removeprefix("file://")).expanduser()
     if "://" not in address or address.startswith("file://"):
         _copy(local / wanted.file, target, wanted)
