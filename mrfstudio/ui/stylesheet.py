@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
+from mrfstudio.assets import asset
 from mrfstudio.ui.colours import Colours
 
 SHEET = Template(
@@ -30,11 +31,43 @@ QPushButton:focus { border: 2px solid $focus; padding: ${q5}px ${q12}px; }
 QPushButton:disabled { border-color: $border; }
 QPushButton:default { background: $accent; color: $accent_text; border-color: $accent; }
 
-QSlider::groove:horizontal { height: ${p4}px; border-radius: ${p2}px; background: $border; }
-QSlider::sub-page:horizontal { height: ${p4}px; border-radius: ${p2}px; background: $accent; }
+QComboBox, QAbstractSpinBox, QLineEdit {
+  border: 1px solid $outline; border-radius: ${p4}px; padding: ${p2}px ${p6}px; background: $surface;
+  selection-background-color: $accent; selection-color: $accent_text;
+}
+QComboBox:hover { background: $raised; }
+QComboBox:focus, QAbstractSpinBox:focus, QLineEdit:focus { border-color: $focus; background: $accent_soft; }
+QComboBox:disabled, QAbstractSpinBox:disabled, QLineEdit:disabled { border-color: $border; background: $window; }
+QComboBox { padding-right: ${p24}px; }
+QComboBox::drop-down { border: none; width: ${p24}px; subcontrol-position: center right; }
+QComboBox::down-arrow { image: url("$controls/down-$name.svg"); width: ${p12}px; height: ${p12}px; }
+QComboBox QAbstractItemView { background: $surface; border: 1px solid $outline; outline: none; }
+QAbstractSpinBox { padding-right: ${p20}px; }
+QAbstractSpinBox > QLineEdit { border: none; background: transparent; }
+QAbstractSpinBox::up-button { subcontrol-position: top right; border: none; width: ${p20}px; }
+QAbstractSpinBox::down-button { subcontrol-position: bottom right; border: none; width: ${p20}px; }
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: $raised; }
+QAbstractSpinBox::up-arrow { image: url("$controls/up-$name.svg"); width: ${p8}px; height: ${p8}px; }
+QAbstractSpinBox::down-arrow { image: url("$controls/down-$name.svg"); width: ${p8}px; height: ${p8}px; }
+QAbstractSpinBox::up-arrow:off, QAbstractSpinBox::down-arrow:off { image: none; }
+
+QCheckBox { spacing: ${p8}px; }
+QCheckBox::indicator, QGroupBox::indicator {
+  width: ${p14}px; height: ${p14}px; border: 1px solid $outline; border-radius: ${p4}px; background: $surface;
+}
+QCheckBox::indicator:hover { border-color: $accent; background: $accent_soft; }
+QCheckBox::indicator:checked, QGroupBox::indicator:checked {
+  background: $accent; border-color: $accent; image: url("$controls/check-$name.svg");
+}
+QCheckBox::indicator:focus { border: 2px solid $focus; }
+QCheckBox::indicator:disabled { border-color: $border; background: $window; }
+
+QSlider:horizontal { min-height: ${knob_room}px; }
+QSlider::groove:horizontal { height: ${p4}px; border-radius: ${p2}px; background: $border; margin: 0 ${p2}px; }
+QSlider::sub-page:horizontal { background: $accent; border-radius: ${p2}px; }
 QSlider::sub-page:horizontal:disabled { background: $border; }
 QSlider::handle:horizontal {
-  width: ${p12}px; height: ${p12}px; margin: -${p5}px 0; border-radius: ${p7}px;
+  width: ${p12}px; height: ${p12}px; margin: -${knob_rise}px -${p2}px; border-radius: ${knob_radius}px;
   background: $surface; border: 2px solid $accent;
 }
 QSlider::handle:horizontal:hover { background: $accent_soft; }
@@ -72,7 +105,8 @@ QLabel[role="heading"] { font-weight: 600; }
 QFrame[role="panel"] { background: $surface; border: 1px solid $border; border-radius: ${p6}px; }
 """
 )
-LENGTHS = (2, 4, 5, 6, 7, 8, 12, 24)
+LENGTHS = (2, 4, 5, 6, 7, 8, 12, 14, 20, 24)
+BORDER = 2  # of a slider's knob, in pixels
 
 
 def stylesheet(colours: Colours, unit: float) -> str:
@@ -80,5 +114,9 @@ def stylesheet(colours: Colours, unit: float) -> str:
     lengths = {f"p{length}": max(1, round(length * unit)) for length in LENGTHS}
     # The focus border is one pixel thicker: the padding gives it back, so that nothing moves.
     lengths |= {f"q{length}": max(0, lengths[f"p{length}"] - 1) for length in (5, 12)}
+    # Qt draws a square when the radius is more than half the knob, and cuts a knob that is taller than the slider.
+    knob = lengths["p12"] + 2 * BORDER
+    lengths |= {"knob_radius": knob // 2 - 1, "knob_rise": (knob - lengths["p4"]) // 2, "knob_room": knob + 4}
     names = {name: value for name, value in vars(colours).items() if isinstance(value, str)}
-    return SHEET.substitute(names, **{name: str(value) for name, value in lengths.items()})
+    controls = asset("icons", "controls").as_posix()
+    return SHEET.substitute(names, controls=controls, **{name: str(value) for name, value in lengths.items()})

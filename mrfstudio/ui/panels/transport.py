@@ -1,0 +1,162 @@
+"""Play, pause, step, scrub, speed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
+
+from mrfstudio.engine.commands import Pause, Play, Restart, Scrub, SetSpeed, Step
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.icons import icon
+from mrfstudio.ui.theme import px
+
+SPEEDS: tuple[float | None, ...] = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, None)
+DEFAULT_LIMIT = 15
+ROUND = (15, 30, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
+
+
+class TransportBar(QWidget):
+    """One row above the canvas. Emits transport commands; `set_frame` shows where the run is."""
+
+    command = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._limit = DEFAULT_LIMIT
+        self._newest = 0
+        self._oldest = 0
+        self._iteration = 0
+        self._playing = False
+        self.restart = self._button("restart", "Restart", "Begin anew with the same evidence and the same seed.")
+        self.back = self._button("step-back", "Step back", "Go back one iteration; messages are restored too.", ",")
+        self.play = self._button("play", "Play", "Run iteration after iteration, or pause.", "Space")
+        self.forward = self._button("step-forward", "Step", "Compute one iteration.", ".")
+        self.slider = self._slider()
+        self.counter = QLabel()
+        self.counter.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.counter.setAccessibleName("Iteration")
+        self.speed = self._speed()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.restart, self.back, self.play, self.forward):
+            row.addWidget(widget)
+        row.addWidget(self.slider, 1)
+        row.addWidget(self.counter)
+        row.addWidget(self.speed)
+        self._connect()
+        self._follow_theme()
+        self._show()
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    def set_frame(self, frame: Frame, lane: int = 0) -> None:
+        """Show where a lane of the frame is."""
+        shown = next((each for each in frame.lanes if each.lane == lane), None)
+        if shown is not None:
+            self.set_state(shown.iteration, frame.playing, shown.oldest)
+
+    def set_state(self, iteration: int, playing: bool, oldest: int = 0) -> None:
+        """Show an iteration, whether the run goes on by itself, and how far back it can go."""
+        was_playing, self._playing = self._playing, playing
+        self._iteration, self._oldest = iteration, oldest
+        self._newest = max(self._newest, iteration)
+        if was_playing != playing:
+            self._show_play()
+        self._show()
+
+    def set_limit(self, iterations: int) -> None:
+        """How many iterations a run has before it stops by itself."""
+        self._limit = iterations
+        self._show()
+
+    def forget(self) -> None:
+        """Another picture or model: nothing was reached yet."""
+        self._newest = 0
+        self.set_state(0, self._playing)
+
+    def set_speed(self, iterations_per_second: float | None) -> None:
+        """Show a speed that was set elsewhere."""
+        with QSignalBlocker(self.speed):
+            self.speed.setCurrentIndex(self.speed.findData(iterations_per_second))
+
+    def toggle_play(self) -> None:
+        """Play, or pause: what Space does."""
+        self.command.emit(Pause() if self._playing else Play())
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _button(self, picture: str, name: str, help: str, key: str = "") -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName(picture)
+        button.setAccessibleName(name)
+        button.setToolTip(f"<b>{name}</b>{f' ({key})' if key else ''}<br>{help}")
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus, and so the keys, with the canvas
+        button.setAutoRepeat(name.startswith("Step"))
+        return button
+
+    def _slider(self) -> QSlider:
+        slider = QSlider(Qt.Orientation.Horizontal, self)
+        slider.setAccessibleName("Iteration")
+        slider.setToolTip("<b>Scrub</b><br>Drag to any iteration; the run pauses there.")
+        slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        slider.setPageStep(5)
+        return slider
+
+    def _speed(self) -> QComboBox:
+        box = QComboBox(self)
+        box.setAccessibleName("Speed")
+        box.setToolTip("<b>Speed</b><br>How many iterations are shown each second while playing.")
+        for speed in SPEEDS:
+            box.addItem("full speed" if speed is None else f"{speed:g} a second", speed)
+        box.setCurrentIndex(len(SPEEDS) - 1)
+        box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return box
+
+    def _connect(self) -> None:
+        self.restart.clicked.connect(lambda: self.command.emit(Restart()))
+        self.back.clicked.connect(lambda: self.command.emit(Step(-1)))
+        self.play.clicked.connect(self.toggle_play)
+        self.forward.clicked.connect(lambda: self.command.emit(Step(1)))
+        self.slider.valueChanged.connect(self._scrubbed)
+        self.speed.activated.connect(lambda index: self.command.emit(SetSpeed(self.speed.itemData(index))))
+
+    def _scrubbed(self, iteration: int) -> None:
+        self.command.emit(Scrub(iteration))
+        self._show_counter(iteration)
+
+    @property
+    def last(self) -> int:
+        """The right end of the slider: the limit, or where the run has come to, in round steps so it rarely moves."""
+        reached = max(self._limit, self._newest)
+        return self._limit if self._newest <= self._limit else next((end for end in ROUND if end >= reached), reached)
+
+    def _show(self) -> None:
+        if not self.slider.isSliderDown():  # the hand on the slider wins over frames
+            with QSignalBlocker(self.slider):
+                self.slider.setRange(self._oldest, self.last)
+                self.slider.setValue(self._iteration)
+            self._show_counter(self._iteration)
+        self.back.setEnabled(self._iteration > self._oldest)
+
+    def _show_counter(self, iteration: int) -> None:
+        self.counter.setText(f"iteration {iteration} / {self.last}")
+
+    def _show_play(self) -> None:
+        name = "Pause" if self._playing else "Play"
+        self.play.setIcon(icon(name.lower(), self))
+        self.play.setAccessibleName(name)
+
+    def _follow_theme(self) -> None:
+        size = QSize(px(self, 20), px(self, 20))
+        for button in (self.restart, self.back, self.play, self.forward):
+            button.setIcon(icon(button.objectName(), self))
+            button.setIconSize(size)
+        self._show_play()
+        # Room for the longest text: nothing moves while the numbers grow.
+        self.counter.setMinimumWidth(self.counter.fontMetrics().horizontalAdvance("iteration 8888 / 8888"))
+        self.slider.setMinimumWidth(px(self, 80))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._follow_theme()
