@@ -8,6 +8,7 @@ import os
 from array import array
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -70,14 +71,14 @@ class Curves:
 
     def tensor(self) -> Tensor:
         """All columns as (column, step) in float64, which keeps every bit."""
-        rows = [torch.tensor(column, dtype=torch.float64) for column in self.columns.values()]
-        return torch.stack(rows)
+        return torch.from_numpy(np.stack([np.array(column) for column in self.columns.values()]))
 
     @classmethod
     def from_tensor(cls, names: Sequence[str], values: Tensor) -> Curves:
         """The inverse of `tensor`."""
         curves = cls()
-        curves.columns = {name: array("d", row.tolist()) for name, row in zip(names, values, strict=True)}
+        rows = values.double().numpy()
+        curves.columns = {name: array("d", row.tobytes()) for name, row in zip(names, rows, strict=True)}
         return curves
 
 

@@ -12,6 +12,10 @@ from mrfstudio.engine.files.model_file import ModelFileError
 from mrfstudio.engine.learning.checkpoint import TrainingState, load_state, save_state, training_path
 from mrfstudio.engine.learning.progress import TrainingError
 
+# Curves of a long run take a second to write as text; that may cost this part of the time and no more. The state holds
+# them too, so nothing is lost by a kill.
+CURVES_SHARE = 0.01
+
 
 class Keeper:
     """Keeps state and curves beside one model file; without a path, or in another process than the first, nothing."""
@@ -24,6 +28,7 @@ class Keeper:
         self._every, self._clock, self._loss_unit = every, clock, loss_unit
         # Due after the first step: a run that is killed in its first minute can be resumed too.
         self._next = -math.inf
+        self._next_curves = -math.inf
 
     def find(self, same: Mapping[str, Any]) -> TrainingState | None:
         """The saved state of a run with the identity `same`; None if it never came to its first checkpoint."""
@@ -50,24 +55,26 @@ class Keeper:
         return self._clock() >= self._next
 
     def save(self, state: TrainingState, more: Callable[[], None] | None = None) -> str:
-        """Write state and curves, then `more`. A failure does not end the run: it is returned as a sentence."""
+        """Write the state, then `more`, then the curves. A failure does not end the run: it is told in a sentence."""
         self._next = self._clock() + self._every
         if not self._writes or self.model_path is None:
             return ""
         try:
             save_state(training_path(self.model_path), state)
-            state.curves.write(self.model_path, self._loss_unit)
             if more is not None:
                 more()
         except (OSError, ModelFileError) as problem:
             return f"The checkpoint of step {state.step} was not saved: {problem}"
-        return ""
+        return self.write_curves(state) if self._clock() >= self._next_curves else ""
 
     def write_curves(self, state: TrainingState) -> str:
         """Write the curves alone; a failure is returned as a sentence."""
         if self._writes and self.model_path is not None and state.step:
+            began = self._clock()
             try:
                 state.curves.write(self.model_path, self._loss_unit)
             except OSError as problem:
-                return f"The curves were not saved: {problem}"
+                return f"The curves of step {state.step} were not saved: {problem}"
+            now = self._clock()
+            self._next_curves = now + (now - began) / CURVES_SHARE
         return ""

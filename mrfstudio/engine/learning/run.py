@@ -90,7 +90,9 @@ def train_command(
     poll: Poll = no_commands,
     **options: Any,
 ) -> dict[str, Any]:
-    """Train a model and write `out`, its card, its curves and its training state; returns the outcome for JSON.
+    """Train a model and write `out`, its card, its curves and its training state.
+
+    Returns `file`, `ending` (one sentence), `reason`, `step`, `epoch`, `items`, `seconds`, `kept_step` and `scores`.
 
     `options` are those of model, learner and data set by name, such as `clones=16, epochs=2`. `start_from` is a model
     file or shipped model whose tensors are the start. `bar` shows progress in the terminal, where Ctrl+C then means
@@ -220,7 +222,8 @@ def _save(path: Path, trainer: Trainer, facts: Mapping[str, Any]) -> None:
 
 def _result(path: Path, trainer: Trainer) -> dict[str, Any]:
     assert trainer.outcome is not None
-    result: dict[str, Any] = finite({"model": str(path), **asdict(trainer.outcome)})
+    told = asdict(trainer.outcome)
+    result: dict[str, Any] = finite({"file": str(path), "ending": told.pop("sentence"), **told})
     return result
 
 
