@@ -12,12 +12,13 @@ from functools import lru_cache
 import numpy as np
 from PySide6.QtGui import QImage
 
+from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.ui.canvas.colormaps import clone_colours, colormap
-from mrfstudio.ui.canvas.pending import NO_HINT
 from mrfstudio.ui.colours import DARK, LIGHT, Colours, rgb
 
 LEVELS = 64  # steps of certainty: finer than the eye sees
 SMALLEST_RESIDUAL = 1e-6  # where the logarithmic residual map begins
+DIFFERENT = 0.01  # total variation below which two beliefs count as equal on the difference map
 HATCH = 4  # sub-pixels of the stripes that mark hints
 MOST_CLONES = 256
 
@@ -84,10 +85,9 @@ def residual(array: np.ndarray, look: Look) -> np.ndarray:
 
 
 def difference(array: np.ndarray, look: Look) -> np.ndarray:
-    """(h, w) from -1 to 1, or 0 to 1 where only the size is known: nothing where the lanes agree."""
-    size = np.clip(np.abs(np.nan_to_num(array)), 0, 1)
-    pixels = _mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * np.clip(np.nan_to_num(array), -1, 1))
-    pixels[size < 0.5 / 255] = 0
+    """(h, w) from 0 to 1: how far two lanes are apart; nothing is drawn where they agree."""
+    pixels = _mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array)
+    pixels[array < DIFFERENT] = 0
     return pixels
 
 

@@ -8,10 +8,36 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfstudio.engine.commands import Command, Paint, PaintRectangle
+from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.raster import rectangle_mask, stroke_mask
 
-NO_HINT = 255
-"""A pixel of the `hints` layer that carries none."""
+BLANK = {"observed": 1, "hints": NO_HINT, "mask": 0}
+"""What an erased pixel of each layer holds."""
+STRENGTH = "_strength"
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Which part of the image the arrays of a frame show: rows and columns from `origin`, every `stride` pixels."""
+
+    origin: tuple[int, int] = (0, 0)
+    size: tuple[int, int] = (0, 0)
+    stride: int = 1
+
+    def mask(self, command: Paint | PaintRectangle) -> tuple[int, int, np.ndarray]:
+        """The pixels of the arrays that a command paints: the first row, the first column, booleans from there on."""
+        row, column = self.origin
+        if isinstance(command, PaintRectangle):
+            top, left, height, width = command.rectangle
+            found = rectangle_mask((top - row, left - column, height, width), self.size)
+        else:
+            found = stroke_mask([(x - column, y - row) for x, y in command.points], command.radius, self.size)
+        top, left, mask = found
+        if self.stride == 1:
+            return found
+        skip_rows, skip_columns = -top % self.stride, -left % self.stride
+        sampled = mask[skip_rows :: self.stride, skip_columns :: self.stride]
+        return (top + skip_rows) // self.stride, (left + skip_columns) // self.stride, sampled
 
 
 @dataclass
@@ -20,6 +46,11 @@ class Edit:
 
     command: Paint | PaintRectangle
     number: int | None = None
+
+    @property
+    def value(self) -> int:
+        """What the pixels hold afterwards."""
+        return BLANK.get(self.command.layer, 0) if self.command.value < 0 else self.command.value
 
 
 class Pending:
@@ -64,38 +95,20 @@ class Pending:
     def clear(self) -> None:
         self._edits = []
 
-    def over(self, layers: Mapping[str, np.ndarray], origin: tuple[int, int]) -> dict[str, np.ndarray]:
-        """The layers with the edits applied; `origin` is the image's row and column of their first pixel.
+    def over(self, layers: Mapping[str, np.ndarray], patch: Patch) -> dict[str, np.ndarray]:
+        """The layers with the edits applied.
 
         Arrays that no edit touches are passed on, not copied: frames are shared and must not be written to.
         """
         result = dict(layers)
         for edit in self._edits:
-            layer = edit.command.layer
-            if layer not in layers:
-                continue
-            if result[layer] is layers[layer]:
-                result[layer] = layers[layer].copy()
-            apply_edit(result[layer], edit.command, origin)
+            command = edit.command
+            top, left, mask = patch.mask(command)
+            strength = 1.0 if command.value < 0 else command.strength
+            for name, value in ((command.layer, edit.value), (command.layer + STRENGTH, strength)):
+                if name not in layers:
+                    continue
+                if result[name] is layers[name]:
+                    result[name] = layers[name].copy()
+                result[name][top : top + mask.shape[0], left : left + mask.shape[1]][mask] = value
         return result
-
-
-def apply_edit(
-    array: np.ndarray, command: Paint | PaintRectangle, origin: tuple[int, int] = (0, 0)
-) -> tuple[int, int, int, int]:
-    """Write a command into a layer (h, w) that begins at `origin`; returns the rows and columns it touched."""
-    top, left, mask = edit_mask(command, origin, (array.shape[0], array.shape[1]))
-    value = NO_HINT if command.value < 0 else command.value
-    array[top : top + mask.shape[0], left : left + mask.shape[1]][mask] = value
-    return top, left, mask.shape[0], mask.shape[1]
-
-
-def edit_mask(
-    command: Paint | PaintRectangle, origin: tuple[int, int], shape: tuple[int, int]
-) -> tuple[int, int, np.ndarray]:
-    """The pixels a command paints in an array of `shape` that begins at `origin`, as `stroke_mask` gives them."""
-    row, column = origin
-    if isinstance(command, PaintRectangle):
-        top, left, height, width = command.rectangle
-        return rectangle_mask((top - row, left - column, height, width), shape)
-    return stroke_mask([(x - column, y - row) for x, y in command.points], command.radius, shape)

@@ -13,9 +13,9 @@ import numpy as np
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.frames import NO_HINT, Frame
 from mrfstudio.ui.canvas.overlays import Look, as_image, highlight, hints, layer_picture, solid
-from mrfstudio.ui.canvas.pending import Pending, edit_mask
+from mrfstudio.ui.canvas.pending import Patch, Pending
 from mrfstudio.ui.canvas.transform import Transform
 
 GIVEN = ("grey", "truth", "observed", "mask")
@@ -34,7 +34,7 @@ class Scene:
         self.lane = 0
         self.dimmed = False
         self.original_only = False
-        self._rectangle: tuple[int, int, int, int] = (0, 0, 0, 0)
+        self._patch = Patch()
         self._given: dict[str, np.ndarray] = {}
         self._inferred: dict[str, np.ndarray] = {}
         self._original: np.ndarray | None = None
@@ -47,19 +47,19 @@ class Scene:
     @property
     def rectangle(self) -> tuple[int, int, int, int]:
         """Top, left, height, width of the part the arrays cover."""
-        return self._rectangle
+        return *self._patch.origin, *self._patch.size
 
     def layer(self, name: str) -> np.ndarray | None:
         """A layer as it is shown, with fresh strokes in it; covers `rectangle`."""
         if name in self._inferred:
             return self._inferred[name]
-        return self.pending.over(self._given, self._rectangle[:2]).get(name)
+        return self.pending.over(self._given, self._patch).get(name)
 
     def set_frame(self, frame: Frame) -> None:
         """Show a frame. The arrays are kept, not copied: frames own them and nobody writes."""
         lane = next((lane for lane in frame.lanes if lane.lane == self.lane), None)
         self.pending.settle(frame.applied)
-        self.set_layers(frame.shape, frame.layers, {} if lane is None else lane.pictures, frame.rectangle)
+        self.set_layers(frame.shape, frame.layers, {} if lane is None else lane.pictures, frame.rectangle, frame.stride)
 
     def set_layers(
         self,
@@ -67,10 +67,12 @@ class Scene:
         given: Mapping[str, np.ndarray],
         inferred: Mapping[str, np.ndarray],
         rectangle: tuple[int, int, int, int] | None = None,
+        stride: int = 1,
     ) -> None:
-        """Show arrays: what a person gave and what was inferred, both for `rectangle` (None is everything)."""
+        """Show arrays: what a person gave and what was inferred, for `rectangle` (None is everything) at `stride`."""
         self.shape = shape
-        self._rectangle = rectangle or (0, 0, *shape)
+        top, left, height, width = rectangle or (0, 0, *shape)
+        self._patch = Patch((top, left), (height, width), stride)
         self._given = dict(given)
         self._inferred = dict(inferred)
         if "belief" in inferred:
@@ -98,7 +100,7 @@ class Scene:
 
     def paint(self, painter: QPainter, transform: Transform) -> None:
         """Draw the picture; `painter` clips to the part that must be drawn."""
-        top, left, height, width = self._rectangle
+        top, left, height, width = self.rectangle
         if not height or not width:
             return
         if self._blended is None:
@@ -113,10 +115,10 @@ class Scene:
             painter.setOpacity(1.0)
 
     def _blend(self) -> QImage:
-        given = self.pending.over(self._given, self._rectangle[:2])
+        given = self.pending.over(self._given, self._patch)
         if self._preview is not None:
             given["observed"] = self._preview
-        size = next((array.shape[:2] for array in given.values()), self._rectangle[2:])
+        size = next((array.shape[:2] for array in given.values()), self._patch.size)
         blended = QImage(size[1], size[0], QImage.Format.Format_ARGB32_Premultiplied)
         blended.fill(QColor(self.look.colours.paper))
         painter = QPainter(blended)
@@ -141,8 +143,8 @@ class Scene:
             painter.drawImage(0, 0, as_image(fresh))
         self._hatched = None
         hinted = given.get("hints")
-        if hinted is not None and "hints" in self.visible and (hinted.view(np.uint8) != 255).any():
-            self._hatched = hints(hinted.view(np.uint8), self.look, given.get("hint_strength"))
+        if hinted is not None and "hints" in self.visible and (hinted != NO_HINT).any():
+            self._hatched = hints(hinted, self.look, given.get("hints_strength"))
         if self._lit is not None:
             pixels = highlight(self._lit, self.look)
             painter.drawImage(painter.viewport(), as_image(pixels))
@@ -169,8 +171,8 @@ class Scene:
         pixels = np.zeros(base.shape, np.uint32)
         for edit in self.pending.edits:
             if edit.command.layer == "observed":
-                top, left, mask = edit_mask(edit.command, self._rectangle[:2], (base.shape[0], base.shape[1]))
-                pixels[top : top + mask.shape[0], left : left + mask.shape[1]][mask] = table[edit.command.value]
+                top, left, mask = self._patch.mask(edit.command)
+                pixels[top : top + mask.shape[0], left : left + mask.shape[1]][mask] = table[edit.value]
         return pixels
 
 

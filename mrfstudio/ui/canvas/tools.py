@@ -7,15 +7,13 @@ coordinates and return the commands to post at once, so a stroke is on its way w
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
-from itertools import count
 
 from mrfstudio.engine.commands import Command, Fill, Paint, PaintRectangle
+from mrfstudio.ui.gestures import next_gesture
 
 SMALLEST_RADIUS, LARGEST_RADIUS = 0.5, 128.0
-# Strokes of two canvases, or of a session opened again, must not join: numbers go on from the clock, not from one.
-_stroke_ids = count(time.time_ns() // 1_000_000)
+ERASE = -1  # the value that empties a pixel, whatever the layer
 
 Point = tuple[float, float]
 
@@ -52,30 +50,21 @@ TOOLS: tuple[Tool, ...] = (
 class Target:
     """One thing the brush can paint, chosen by a digit key.
 
-    `layer`, `value` and `erase_value` go into the commands; `colour` is a label number (its colour in the theme) or
-    None for ink.
+    `layer` and `value` go into the commands; `colour` is a label number (its colour in the theme) or None for ink.
     """
 
     title: str
     layer: str
     value: int
-    erase_value: int
     colour: int | None
     help: str = ""
 
 
 SEGMENT_TARGETS: tuple[Target, ...] = (
-    Target(
-        "Contour seen",
-        "observed",
-        0,
-        1,
-        None,
-        "Draw the contour that the model observes; erase where none is seen.",
-    ),
-    Target("Hint OUT", "hints", 1, -1, 1, "Tell the model that these pixels lie outside."),
-    Target("Hint IN", "hints", 2, -1, 2, "Tell the model that these pixels lie inside."),
-    Target("Hint CONTOUR", "hints", 0, -1, 0, "Tell the model that these pixels are contour, whatever was seen."),
+    Target("Contour seen", "observed", 0, None, "Draw the contour that the model observes; erase where none is seen."),
+    Target("Hint OUT", "hints", 1, 1, "Tell the model that these pixels lie outside."),
+    Target("Hint IN", "hints", 2, 2, "Tell the model that these pixels lie inside."),
+    Target("Hint CONTOUR", "hints", 0, 0, "Tell the model that these pixels are contour, whatever was seen."),
 )
 
 
@@ -108,7 +97,7 @@ class ToolBox:
         return erase or self.tool == "eraser"
 
     def value(self, erase: bool) -> int:
-        return self.target.erase_value if self.erases(erase) else self.target.value
+        return ERASE if self.erases(erase) else self.target.value
 
     def set_radius(self, radius: float) -> float:
         """Half-pixel steps, so that the ring and what is painted agree."""
@@ -122,7 +111,7 @@ class ToolBox:
     def press(self, point: Point, erase: bool = False, pressure: float = 1.0, line: bool = False) -> list[Command]:
         """Begin. `line` draws a straight line from where the last stroke ended."""
         self._erasing = erase
-        self._stroke_id = next(_stroke_ids)
+        self._stroke_id = next_gesture()
         if self.tool == "fill":
             row, column = math.floor(point[1]), math.floor(point[0])
             return [Fill(self.target.layer, self.value(erase), row, column, self._given_strength(erase))]

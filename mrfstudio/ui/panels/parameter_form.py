@@ -22,14 +22,16 @@ from PySide6.QtWidgets import (
 )
 
 from mrfstudio.engine.catalogue import Entry, Field
+from mrfstudio.ui.gestures import next_gesture
 from mrfstudio.ui.panels.number_box import POSITIONS, NumberBox, WheelGuard
 from mrfstudio.ui.theme import px
 
 
 class ParameterForm(QWidget):
-    """One row for each field; `changed(name, value)` with every valid edit, live while a slider moves."""
+    """One row for each field; `changed` with every valid edit, live while a slider moves."""
 
-    changed = Signal(str, object)
+    changed = Signal(str, object, int)
+    """Name, value and the number of the gesture: edits of one drag share it and are one step of undo."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -74,14 +76,15 @@ class ParameterForm(QWidget):
 
     def reset(self) -> None:
         """Back to the defaults; emits what changes."""
+        gesture = next_gesture()
         for name, row in self._rows.items():
             if row.value != row.field.default:
                 row.set_value(row.field.default)
-                self._emit(name, row.field.default)
+                self._emit(name, row.field.default, gesture)
 
-    def _emit(self, name: str, value: object) -> None:
+    def _emit(self, name: str, value: object, gesture: int) -> None:
         self._show_defaults()
-        self.changed.emit(name, value)
+        self.changed.emit(name, value, gesture)
 
     def _built(self, fields: Sequence[Field]) -> QWidget:
         content = QWidget(self)
@@ -138,12 +141,13 @@ class ParameterForm(QWidget):
 class FieldRow(QWidget):
     """Label, editor, where it helps a slider, and a line that appears when the text does not fit."""
 
-    changed = Signal(str, object)
+    changed = Signal(str, object, int)
 
     def __init__(self, field: Field, guard: WheelGuard) -> None:
         super().__init__()
         self.field = field
         self.value: Any = field.default
+        self.gesture = next_gesture()
         self.slider: QSlider | None = None
         self.problem = QLabel()
         self.problem.setProperty("role", "problem")
@@ -210,6 +214,7 @@ class FieldRow(QWidget):
             self.slider.setPageStep(POSITIONS // 10)
             self.slider.setSingleStep(POSITIONS // 100)
             self.slider.setValue(box.scale.position(self.field.default))
+            self.slider.sliderPressed.connect(self._begin_gesture)
             self.slider.valueChanged.connect(lambda position: self._slid(box.scale.value(position)))
         return box
 
@@ -242,7 +247,12 @@ class FieldRow(QWidget):
     def _set(self, value: Any) -> None:
         if value != self.value:
             self.value = value
-            self.changed.emit(self.field.name, value)
+            if self.slider is None or not self.slider.isSliderDown():
+                self._begin_gesture()
+            self.changed.emit(self.field.name, value, self.gesture)
+
+    def _begin_gesture(self) -> None:
+        self.gesture = next_gesture()
 
     def _box_edited(self, value: float) -> None:
         self._move_slider(value)

@@ -12,7 +12,6 @@ from mrfstudio.ui.theme import px
 
 SPEEDS: tuple[float | None, ...] = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, None)
 DEFAULT_LIMIT = 15
-ROUND = (15, 30, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 
 class TransportBar(QWidget):
@@ -22,7 +21,7 @@ class TransportBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._limit = DEFAULT_LIMIT
+        self._end = DEFAULT_LIMIT
         self._newest = 0
         self._oldest = 0
         self._iteration = 0
@@ -49,34 +48,27 @@ class TransportBar(QWidget):
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
-    def set_frame(self, frame: Frame, lane: int = 0) -> None:
-        """Show where a lane of the frame is."""
-        shown = next((each for each in frame.lanes if each.lane == lane), None)
-        if shown is not None:
-            self.set_state(shown.iteration, frame.playing, shown.oldest)
+    def set_frame(self, frame: Frame) -> None:
+        """Show where the run is, how far it can go back, and where it will stop by itself."""
+        end = max((lane.base + lane.limit for lane in frame.lanes), default=DEFAULT_LIMIT)
+        self.set_state(frame.iteration, frame.playing, frame.oldest, frame.newest, end)
+        self.set_speed(frame.speed)
 
-    def set_state(self, iteration: int, playing: bool, oldest: int = 0) -> None:
-        """Show an iteration, whether the run goes on by itself, and how far back it can go."""
+    def set_state(
+        self, iteration: int, playing: bool, oldest: int = 0, newest: int | None = None, end: int = DEFAULT_LIMIT
+    ) -> None:
+        """Show an iteration, whether the run goes on by itself, which iterations exist and where it would end."""
         was_playing, self._playing = self._playing, playing
         self._iteration, self._oldest = iteration, oldest
-        self._newest = max(self._newest, iteration)
+        self._newest = iteration if newest is None else newest
+        self._end = end
         if was_playing != playing:
             self._show_play()
         self._show()
 
-    def set_limit(self, iterations: int) -> None:
-        """How many iterations a run has before it stops by itself."""
-        self._limit = iterations
-        self._show()
-
-    def forget(self) -> None:
-        """Another picture or model: nothing was reached yet."""
-        self._newest = 0
-        self.set_state(0, self._playing)
-
     def set_speed(self, iterations_per_second: float | None) -> None:
         """Show a speed that was set elsewhere."""
-        with QSignalBlocker(self.speed):
+        if self.speed.currentData() != iterations_per_second:
             self.speed.setCurrentIndex(self.speed.findData(iterations_per_second))
 
     def toggle_play(self) -> None:
@@ -121,14 +113,18 @@ class TransportBar(QWidget):
         self.speed.activated.connect(lambda index: self.command.emit(SetSpeed(self.speed.itemData(index))))
 
     def _scrubbed(self, iteration: int) -> None:
-        self.command.emit(Scrub(iteration))
+        if iteration > self._newest:  # nothing was computed there: the handle stops at the newest iteration
+            with QSignalBlocker(self.slider):
+                self.slider.setValue(self._newest)
+            iteration = self._newest
+        if iteration != self._iteration:
+            self.command.emit(Scrub(iteration))
         self._show_counter(iteration)
 
     @property
     def last(self) -> int:
-        """The right end of the slider: the limit, or where the run has come to, in round steps so it rarely moves."""
-        reached = max(self._limit, self._newest)
-        return self._limit if self._newest <= self._limit else next((end for end in ROUND if end >= reached), reached)
+        """The right end of the slider: where the run will stop, or where it has come to."""
+        return max(self._end, self._newest, 1)
 
     def _show(self) -> None:
         if not self.slider.isSliderDown():  # the hand on the slider wins over frames
