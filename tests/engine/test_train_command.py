@@ -41,7 +41,7 @@ def test_a_run_writes_model_card_curves_and_state(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == names
     assert len(told) == 29
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert (result["reason"], result["step"], result["file"]) == ("finished", 28, str(out))
+    assert (result["reason"], result["step"], result["model"]) == ("finished", 28, str(out))
     card = load_model(out, "toy").card
     assert (card["seed"], card["command"], card["steps"], card["ended"]) == (3, command, 28, "finished")
     assert card["scores"]["validation"] == result["scores"]
@@ -157,7 +157,7 @@ def test_the_first_interrupt_stops_after_the_batch_and_saves(
     out = tmp_path / "m.safetensors"
     result = train_command("toy", "toy", "toy", out, bar=True, report=interrupt, **SMALL)
     assert result["reason"] == "stopped"
-    assert "Stopped as asked" in result["ending"]
+    assert "Stopped as asked" in result["sentence"]
     assert result["step"] in (5, 6)
     assert load_model(out).card["ended"] == "stopped"
     assert signal.getsignal(signal.SIGINT) is before

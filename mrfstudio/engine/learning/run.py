@@ -92,7 +92,7 @@ def train_command(
 ) -> dict[str, Any]:
     """Train a model and write `out`, its card, its curves and its training state.
 
-    Returns `file`, `ending` (one sentence), `reason`, `step`, `epoch`, `items`, `seconds`, `kept_step` and `scores`.
+    Returns `model` (its path), `sentence`, `reason`, `step`, `epoch`, `items`, `seconds`, `kept_step` and `scores`.
 
     `options` are those of model, learner and data set by name, such as `clones=16, epochs=2`. `start_from` is a model
     file or shipped model whose tensors are the start. `bar` shows progress in the terminal, where Ctrl+C then means
@@ -222,8 +222,7 @@ def _save(path: Path, trainer: Trainer, facts: Mapping[str, Any]) -> None:
 
 def _result(path: Path, trainer: Trainer) -> dict[str, Any]:
     assert trainer.outcome is not None
-    told = asdict(trainer.outcome)
-    result: dict[str, Any] = finite({"file": str(path), "ending": told.pop("sentence"), **told})
+    result: dict[str, Any] = finite({"model": str(path), **asdict(trainer.outcome)})
     return result
 
 
