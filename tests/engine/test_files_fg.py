@@ -161,6 +161,13 @@ def test_lone_variables_and_labels_survive_writing(tmp_path: Path) -> None:
     assert again.cardinalities.tolist() == [2, 3, 4, 1]
 
 
+def test_a_constant_is_a_factor_of_order_zero(tmp_path: Path) -> None:
+    graph = FactorGraph([2], [], [[0.0, 1.0]], constant=2.0)
+    write_fg(tmp_path / "graph.fg", graph)
+    words = [float(word) for word in (tmp_path / "graph.fg").read_text().split()]
+    assert words == pytest.approx([2, 0, 1, 0, math.exp(2), 1, 0, 2, 2, 0, 1, 1, math.e], rel=1e-14)
+
+
 def test_labels_the_format_cannot_hold_are_refused(tmp_path: Path) -> None:
     for labels in ([1, 1], [-1, 2]):
         graph = FactorGraph.from_factors([2, 2], [((0, 1), np.zeros((2, 2)))], labels=labels)

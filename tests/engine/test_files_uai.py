@@ -221,6 +221,7 @@ def test_both_forms_of_evidence_are_read(tmp_path: Path, graph: FactorGraph, tex
         ("1 0 nan", 'found "nan" where a finite number'),
         ("1 0 x", 'found "x" where a number'),
         ("2 0 1", "declares 2 observed variables, but 2 numbers follow, where 4"),
+        ("0 0", "declares 0 observed variables, but 1 numbers"),
         ("0 0 1", "declares 0 observed variables, but 2 numbers"),
         ("2 0 1 1", "declares 2 observed variables, but 3 numbers follow"),
         ("1\n2 0 1\n", "declares 2 observed variables, but 2 numbers follow"),

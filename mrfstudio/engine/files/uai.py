@@ -19,9 +19,10 @@ from mrfstudio.engine.files.tables import (
     listed,
     log_values,
 )
-from mrfstudio.engine.files.text import MAX_IMPLIED, AnyPath, GraphFileError, NumberFile, read_numbers, write_text
+from mrfstudio.engine.files.text import AnyPath, GraphFileError, NumberFile, read_numbers, write_text
 from mrfstudio.engine.models.factor_graph import MAX_ORDER, FactorGraph
 
+MAX_UNUSED = 1 << 20  # states together that a file may declare beyond the numbers in it, for variables without factors
 KINDS = {"MARKOV": "a Markov network", "BAYES": "a Bayesian network"}
 
 
@@ -110,7 +111,7 @@ def _cardinalities(file: NumberFile) -> np.ndarray:
     if (cards == 0).any():
         bad = int((cards == 0).argmax())
         raise file.error(f"variable {bad} has 0 states, where at least one was expected", 1 + bad)
-    if cards.sum(dtype=np.float64) > max(MAX_IMPLIED, len(file)):
+    if cards.sum(dtype=np.float64) > max(MAX_UNUSED, len(file)):
         most = int(cards.argmax())
         raise file.error(
             f"the variables have {amount(cards.sum(dtype=np.float64))} states together (variable {most} alone "
