@@ -29,7 +29,9 @@ def in_words(name: str, report: dict[str, Any]) -> str:
     """A table for a terminal."""
     lines = [f"{name}: {report['title']}"]
     for row in report["rows"]:
-        verdict = "" if row["limit"] is None else f"  ({'ok' if row['ok'] else 'MISSED'}: {row['bound']} {row['limit']:g})"
+        verdict = (
+            "" if row["limit"] is None else f"  ({'ok' if row['ok'] else 'MISSED'}: {row['bound']} {row['limit']:g})"
+        )
         lines.append(f"  {row['what']:<58} {row['value']:>10.4g} {row['unit']}{verdict}")
     lines.append(f"  load {report['load_before']:.2f} before, {report['load_after']:.2f} after")
     if not report["valid"]:

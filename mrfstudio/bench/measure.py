@@ -30,37 +30,6 @@ class Row:
         return self.value <= self.limit if self.bound == "at most" else self.value >= self.limit
 
 
-@dataclass
-class Report:
-    """What one benchmark found."""
-
-    title: str
-    rows: list[Row] = field(default_factory=list)
-    load_before: float = field(default_factory=lambda: other_load())
-    load_after: float = 0.0
-
-    def add(self, what: str, value: float, unit: str = "", *, most: float | None = None, least: float | None = None) -> None:
-        """Add a number; `most` or `least` is what it should keep."""
-        self.rows.append(Row(what, value, unit, most if least is None else least, "at most" if least is None else "at least"))
-
-    def finish(self) -> Report:
-        self.load_after = other_load()
-        return self
-
-    def as_dict(self) -> dict[str, Any]:
-        rows = [
-            {"what": r.what, "value": r.value, "unit": r.unit, "limit": r.limit, "bound": r.bound, "ok": r.ok}
-            for r in self.rows
-        ]
-        return {
-            "title": self.title,
-            "rows": rows,
-            "load_before": self.load_before,
-            "load_after": self.load_after,
-            "valid": max(self.load_before, self.load_after) <= BUSY,
-        }
-
-
 def other_load(seconds: float = 0.3) -> float:
     """Cores that other processes keep busy, sampled over a moment; the one-minute average where that is unknown.
 
@@ -86,6 +55,41 @@ def _cpu_times() -> float | None:
     own = os.times()
     ticks = os.sysconf("SC_CLK_TCK")
     return (user + nice + system + irq + soft + steal) / ticks - (own.user + own.system)
+
+
+@dataclass
+class Report:
+    """What one benchmark found."""
+
+    title: str
+    rows: list[Row] = field(default_factory=list)
+    load_before: float = field(default_factory=other_load)
+    load_after: float = 0.0
+
+    def add(
+        self, what: str, value: float, unit: str = "", *, most: float | None = None, least: float | None = None
+    ) -> None:
+        """Add a number; `most` or `least` is what it should keep."""
+        self.rows.append(
+            Row(what, value, unit, most if least is None else least, "at most" if least is None else "at least")
+        )
+
+    def finish(self) -> Report:
+        self.load_after = other_load()
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        rows = [
+            {"what": r.what, "value": r.value, "unit": r.unit, "limit": r.limit, "bound": r.bound, "ok": r.ok}
+            for r in self.rows
+        ]
+        return {
+            "title": self.title,
+            "rows": rows,
+            "load_before": self.load_before,
+            "load_after": self.load_after,
+            "valid": max(self.load_before, self.load_after) <= BUSY,
+        }
 
 
 def seconds(work: Callable[[], Any], *, repeats: int = 30, warm: int = 5, most: float = 3.0) -> float:

@@ -142,7 +142,7 @@ def _declare(kind: Kind, default: Any, help: str, **meta: Any) -> Any:
     return dataclasses.field(default=default, metadata={"kind": kind, "help": help, **meta})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, integer, choice, flag, text))
+@dataclass_transform(frozen_default=True)
 class Parameters:
     """Base of everything with parameters. Subclasses become frozen dataclasses and validate themselves."""
 
@@ -169,7 +169,9 @@ class Parameters:
         known = {field.name for field in self.fields()}
         for name in changes:
             if name not in known:
-                raise ParameterError(f"{self.name or type(self).__name__} has no parameter {name!r}{ending(name, known)}")
+                raise ParameterError(
+                    f"{self.name or type(self).__name__} has no parameter {name!r}{ending(name, known)}"
+                )
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     @classmethod

@@ -82,7 +82,9 @@ def answer(
         "log_partition": finite(log_partition.value),
         "log_partition_kind": log_partition.kind,
         "variables": list(graph.labels),
-        "marginals": [[finite(p) for p in vector] for vector in graph.unpack(algorithm.beliefs(graph, evidence, state))],
+        "marginals": [
+            [finite(p) for p in vector] for vector in graph.unpack(algorithm.beliefs(graph, evidence, state))
+        ],
     }
     if pairwise:
         result["pairwise_marginals"] = pairwise_marginals(algorithm, graph, evidence, state)
@@ -94,7 +96,9 @@ def answer(
     return result
 
 
-def pairwise_marginals(algorithm: Algorithm, graph: FactorGraph, evidence: Evidence, state: State) -> list[dict[str, Any]]:
+def pairwise_marginals(
+    algorithm: Algorithm, graph: FactorGraph, evidence: Evidence, state: State
+) -> list[dict[str, Any]]:
     """One `{variables, table}` for each factor of order 2, in the order of the file, axes in its scope order."""
     found = []
     tables = algorithm.factor_beliefs(graph, evidence, state)

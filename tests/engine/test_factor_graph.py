@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 import torch
-from tests.engine.graphs import enumerate_all, random_factors
 
 from mrfstudio.engine.evidence import ContradictoryEvidence
 from mrfstudio.engine.models.factor_graph import FactorGraph, GraphError
+from tests.engine.graphs import enumerate_all, random_factors
 
 
 @pytest.mark.parametrize("seed", range(20))

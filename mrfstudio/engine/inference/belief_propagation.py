@@ -42,7 +42,9 @@ class BeliefPropagation(Algorithm):
     summary = "Sum-product messages; exact on trees, usually good on loopy graphs. Temperature 0 is max-product."
     differentiable = True
 
-    damping: float = number(0.0, "How much of the old message is kept; helps when messages oscillate.", low=0, high=1, high_open=True)
+    damping: float = number(
+        0.0, "How much of the old message is kept; helps when messages oscillate.", low=0, high=1, high_open=True
+    )
     temperature: float = number(1.0, "1 is sum-product (marginals), 0 is max-product (the most probable state).", low=0)
     schedule: str = choice(
         "parallel",
@@ -50,7 +52,10 @@ class BeliefPropagation(Algorithm):
         "Parallel updates all messages at once; sequential goes through groups of factors that share no variable.",
     )
     kernel: str = choice(
-        "auto", ("auto", "generic"), "Auto takes the fastest code for the graph; generic works on any graph.", advanced=True
+        "auto",
+        ("auto", "generic"),
+        "Auto takes the fastest code for the graph; generic works on any graph.",
+        advanced=True,
     )
 
 
@@ -68,7 +73,10 @@ class BeliefPropagationOnGraph(Kernel):
     def init(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence) -> Messages:
         local = model.local_potentials(evidence)
         uniform = torch.cat(
-            [local.new_zeros(b.states * b.count) - torch.log(local.new_tensor(b.states)) for b in model.packing.message_blocks]
+            [
+                local.new_zeros(b.states * b.count) - torch.log(local.new_tensor(b.states))
+                for b in model.packing.message_blocks
+            ]
             or [local.new_zeros(0)]
         )
         return Messages(0, nothing_changed(local), uniform.expand(*local.shape[:-1], -1).contiguous())

@@ -41,7 +41,9 @@ class Exact(Algorithm):
 
     name = "exact"
     title = "Exact inference"
-    summary = "Sums over all assignments by tensor contraction: the judge of every other algorithm, where it fits in memory."
+    summary = (
+        "Sums over all assignments by tensor contraction: the judge of every other algorithm, where it fits in memory."
+    )
     single_step = True
 
     memory: float = number(
@@ -94,7 +96,11 @@ class ExactOnGraph(Kernel):
             gradients = torch.autograd.grad(log_z, inputs, allow_unused=True)
         marginals, *factors = (torch.zeros_like(x) if g is None else g for g, x in zip(gradients, inputs, strict=True))
         return Solution(
-            state.iteration + 1, log_z.detach().new_zeros(()), log_z.detach() + model.constant, marginals, tuple(factors)
+            state.iteration + 1,
+            log_z.detach().new_zeros(()),
+            log_z.detach() + model.constant,
+            marginals,
+            tuple(factors),
         )
 
     def beliefs(self, algorithm: Exact, model: FactorGraph, evidence: Evidence, state: Solution) -> Tensor:

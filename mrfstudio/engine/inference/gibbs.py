@@ -26,11 +26,15 @@ class Gibbs(Algorithm):
 
     name = "gibbs"
     title = "Gibbs and Metropolis sampling"
-    summary = "Estimates marginals from samples of many chains; the residual is the largest standard error of a marginal."
+    summary = (
+        "Estimates marginals from samples of many chains; the residual is the largest standard error of a marginal."
+    )
 
     chains: int = integer(64, "Independent chains that run side by side.", low=2, high=65536, logarithmic=True)
     burn_in: int = integer(100, "Sweeps that are thrown away at the beginning.", low=0, unit="sweeps")
-    sampler: str = choice("gibbs", ("gibbs", "metropolis"), "How a variable is redrawn: from its conditional, or by proposals.")
+    sampler: str = choice(
+        "gibbs", ("gibbs", "metropolis"), "How a variable is redrawn: from its conditional, or by proposals."
+    )
     seed: int = integer(0, "The same seed gives the same samples.", low=0)
 
 

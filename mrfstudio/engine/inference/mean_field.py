@@ -70,7 +70,9 @@ class MeanFieldOnGraph(Kernel):
     def beliefs(self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product) -> Tensor:
         return state.beliefs
 
-    def factor_beliefs(self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product) -> list[Tensor]:
+    def factor_beliefs(
+        self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product
+    ) -> list[Tensor]:
         products = []
         for blocks in _blocks(model, state.beliefs):
             joint = blocks[0]
@@ -81,7 +83,9 @@ class MeanFieldOnGraph(Kernel):
             products.append(joint)
         return products
 
-    def log_partition(self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product) -> LogPartition:
+    def log_partition(
+        self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product
+    ) -> LogPartition:
         q = state.beliefs
         local = model.local_potentials(evidence)
         # States of probability 0 contribute nothing, even where the evidence makes them -inf.
@@ -118,6 +122,5 @@ def _expectations(model: FactorGraph, q: Tensor) -> Tensor:
     """E_q[θ_a | x_i] for every factor and each of its variables, flat (…, messages)."""
     parts = []
     for table, blocks in zip(model.finite_tables(), _blocks(model, q), strict=True):
-        for axis in range(len(blocks)):
-            parts.append(contract(table, blocks, axis, weighted_sum).flatten(-2))
+        parts += [contract(table, blocks, axis, weighted_sum).flatten(-2) for axis in range(len(blocks))]
     return torch.cat(parts, -1) if parts else q.new_zeros((*q.shape[:-1], 0))

@@ -26,7 +26,9 @@ from mrfstudio.engine.models.packing import Packing
 
 T = TypeVar("T")
 
-MAX_ORDER = 24  # numpy and torch tensors stop at 32 and 64 axes; a binary table of order 24 already has 16 million entries
+MAX_ORDER = (
+    24  # numpy and torch tensors stop at 32 and 64 axes; a binary table of order 24 already has 16 million entries
+)
 
 FORBIDDEN = -1e3
 """Stands for log 0 relative to a table's largest entry where an algorithm cannot work with -inf: mean field under
@@ -91,7 +93,8 @@ class FactorGraph:
         if not len(self.cardinalities):
             raise GraphError("The graph has no variables: it needs at least one.")
         self.groups = tuple(
-            FactorGroup(g.tables.to(device=device, dtype=dtype), g.scopes.to(device), g.positions.to(device)) for g in groups
+            FactorGroup(g.tables.to(device=device, dtype=dtype), g.scopes.to(device), g.positions.to(device))
+            for g in groups
         )
         self.constant = float(constant)
         self.labels = tuple(range(self.variables)) if labels is None else tuple(int(label) for label in labels)
@@ -347,10 +350,14 @@ def _checked_table(position: int, scope: tuple[int, ...], table: np.ndarray, car
         raise GraphError(f"Factor {position} names a variable twice in its scope {scope}.")
     for variable in scope:
         if not 0 <= variable < len(cards):
-            raise GraphError(f"Factor {position} names variable {variable}: the graph has variables 0 to {len(cards) - 1}.")
+            raise GraphError(
+                f"Factor {position} names variable {variable}: the graph has variables 0 to {len(cards) - 1}."
+            )
     shape = tuple(int(cards[v]) for v in scope)
     if table.shape != shape:
         raise GraphError(f"Factor {position} over {scope} has a table of shape {table.shape}: expected {shape}.")
     if np.isnan(table).any() or np.isposinf(table).any():
-        raise GraphError(f"Factor {position} has an entry that is not a number or is infinite: log-tables are finite or -inf.")
+        raise GraphError(
+            f"Factor {position} has an entry that is not a number or is infinite: log-tables are finite or -inf."
+        )
     return table

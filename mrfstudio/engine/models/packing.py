@@ -211,7 +211,9 @@ class Packing:
         return np.asarray(np.repeat(self.base, cards) + states * np.repeat(self.stride, cards))
 
 
-def _blocks(cards: np.ndarray, degree: np.ndarray, order: np.ndarray) -> tuple[tuple[Block, ...], np.ndarray, np.ndarray]:
+def _blocks(
+    cards: np.ndarray, degree: np.ndarray, order: np.ndarray
+) -> tuple[tuple[Block, ...], np.ndarray, np.ndarray]:
     blocks: list[Block] = []
     base, stride = np.zeros(len(cards), dtype=np.int64), np.zeros(len(cards), dtype=np.int64)
     keys = np.stack([cards[order], degree[order]], axis=1)
