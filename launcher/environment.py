@@ -127,7 +127,7 @@ class Environment:
     def pip(self) -> list[str]:
         """The command that runs pip on .venv: its own pip, or else that of the Python that runs this file."""
         own = [str(self.python), "-m", "pip"]
-        if works([*own, "--version"]) or works([str(self.python), "-m", "ensurepip"]):
+        if works([*own, "--version"]) or works([str(self.python), "-m", "ensurepip", "--default-pip"]):
             return own
         outer = [sys.executable, "-m", "pip", "--python", str(self.python)]
         if works([*outer, "--version"]):

@@ -32,29 +32,28 @@ def works(command: list[str]) -> bool:
 
 def run(doing: str, command: list[str], log: Path | None = None) -> str | None:
     """Run `command`, appending its output to `log`. None when it succeeded, else what it said."""
-    process = subprocess.Popen(
+    # PIP_USER: a person's setting would make pip refuse to install into .venv.
+    settings = {"PYTHONUNBUFFERED": "1", "PIP_USER": "0", "DEBIAN_FRONTEND": "noninteractive"}
+    lines: list[str] = []
+    with subprocess.Popen(
         command,
-        # PIP_USER: a person's setting would make pip refuse to install into .venv.
-        env={**os.environ, "PYTHONUNBUFFERED": "1", "PIP_USER": "0", "DEBIAN_FRONTEND": "noninteractive"},
+        env={**os.environ, **settings},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
-    )
-    lines: list[str] = []
-    try:
-        _watch(doing, process, lines)
-        code = process.wait()
-    except BaseException:  # Ctrl-C above all: leave no pip behind that goes on installing
-        process.kill()
-        process.wait()
-        raise
-    finally:
-        if log:
-            with log.open("a", encoding="utf-8") as file:
-                file.write(f"$ {' '.join(command)}\n{''.join(lines)}\n")
-    return "".join(lines) if code else None
+    ) as process:
+        try:
+            _watch(doing, process, lines)
+        except BaseException:  # Ctrl-C above all: leave no pip behind that goes on installing
+            process.kill()
+            raise
+        finally:
+            if log:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(f"$ {' '.join(command)}\n{''.join(lines)}\n")
+    return "".join(lines) if process.returncode else None
 
 
 def _watch(doing: str, process: subprocess.Popen[str], lines: list[str]) -> None:

@@ -40,6 +40,7 @@ DEBIAN_PACKAGES = {
     "libxcb-xkb.so.1": "libxcb-xkb1",
     "libxkbcommon.so.0": "libxkbcommon0",
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libz.so.1": "zlib1g",
     "libzstd.so.1": "libzstd1",
 }
 QT_FILES = ("QtWidgets.abi3.so", "QtSvg.abi3.so", "QtDBus.abi3.so", "Qt/plugins/platforms/libq[ox]*.so",

@@ -9,10 +9,12 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from mrfstudio.engine.errors import StudioError
+
 PACKAGE = Path(__file__).resolve().parent
 
 
-class AssetNotFound(FileNotFoundError):
+class AssetNotFound(StudioError, FileNotFoundError):
     """A shipped file that does not exist. `str()` is one sentence for a person."""
 
 
