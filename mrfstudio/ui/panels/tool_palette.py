@@ -1,0 +1,172 @@
+"""The column beside the canvas: tools, labels, brush size, strength of hints; it shows what the canvas holds."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
+from PySide6.QtWidgets import QButtonGroup, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout, QWidget
+
+from mrfstudio.ui.canvas import TOOLS, Canvas, Target
+from mrfstudio.ui.colours import Colours, colours_of
+from mrfstudio.ui.icons import icon
+from mrfstudio.ui.theme import px
+
+LARGEST_ON_SLIDER = 24.0  # pixels of radius; the keys go further
+STEPS = 100
+
+
+class ToolPalette(QWidget):
+    """Buttons for everything that keys do on the canvas, so that nothing has to be remembered."""
+
+    def __init__(self, canvas: Canvas, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.canvas = canvas
+        self.tools = {
+            tool.name: _button(f" {tool.title}  {tool.key}", tool.title, tool.help, tool.key) for tool in TOOLS
+        }
+        self.targets: list[QToolButton] = []
+        self._tool_group, self._target_group = QButtonGroup(self), QButtonGroup(self)
+        self.size_label, self.strength_label = QLabel(), QLabel()
+        self.brush_size = _slider("Brush size", "How wide the brush paints, in pixels of the picture. Keys [ and ].")
+        self.strength = _slider(
+            "Strength", "How much a hint counts: 100 % forces the label, less only leans towards it."
+        )
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(px(self, 8), px(self, 8), px(self, 8), px(self, 8))
+        self._column.setSpacing(px(self, 2))
+        for name, button in self.tools.items():
+            self._tool_group.addButton(button)
+            self._column.addWidget(button)
+            button.clicked.connect(lambda _=False, name=name: canvas.choose_tool(name))
+        self._column.addSpacing(px(self, 12))
+        self._labels = QVBoxLayout()
+        self._labels.setSpacing(px(self, 2))
+        self._column.addLayout(self._labels)
+        self._column.addSpacing(px(self, 12))
+        for widget in (self.size_label, self.brush_size, self.strength_label, self.strength):
+            self._column.addWidget(widget)
+        self._column.addStretch(1)
+        self._connect()
+        self.set_targets(canvas.tools.targets)
+        self._follow_theme()
+
+    def set_targets(self, targets: tuple[Target, ...]) -> None:
+        """Other labels to paint with; digit keys choose them in this order."""
+        for button in self.targets:
+            self._labels.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        self.targets = []
+        for index, target in enumerate(targets):
+            button = _button(f" {target.title}  {index + 1}", target.title, target.help, str(index + 1))
+            button.clicked.connect(lambda _=False, index=index: self.canvas.choose_target(index))
+            self._target_group.addButton(button)
+            self._labels.addWidget(button)
+            self.targets.append(button)
+        self.canvas.set_targets(targets)
+        self._follow_theme()
+
+    def _connect(self) -> None:
+        canvas = self.canvas
+        canvas.tool_changed.connect(lambda name: self.tools[name].setChecked(True))
+        canvas.target_changed.connect(self._show_target)
+        canvas.radius_changed.connect(self._show_radius)
+        canvas.strength_changed.connect(self._show_strength)
+        self.brush_size.valueChanged.connect(lambda position: canvas.set_radius(radius_at(position)))
+        self.strength.valueChanged.connect(lambda position: canvas.set_strength(max(position, 1) / STEPS))
+        self.tools[canvas.tools.tool].setChecked(True)
+        self._show_radius(canvas.tools.radius)
+        self._show_strength(canvas.tools.strength)
+
+    def _show_target(self, index: int) -> None:
+        if index < len(self.targets):
+            self.targets[index].setChecked(True)
+        # What was observed was observed: only hints can be soft.
+        soft = self.canvas.tools.target.layer == "hints"
+        self.strength.setEnabled(soft)
+        self.strength_label.setEnabled(soft)
+
+    def _show_radius(self, radius: float) -> None:
+        self.size_label.setText(f"Size {2 * radius:g} px")
+        with QSignalBlocker(self.brush_size):
+            self.brush_size.setValue(position_of(radius))
+
+    def _show_strength(self, strength: float) -> None:
+        hard = strength >= 1
+        self.strength_label.setText("Strength: hard" if hard else f"Strength {strength:.0%}")
+        with QSignalBlocker(self.strength):
+            self.strength.setValue(round(strength * STEPS))
+
+    def _follow_theme(self) -> None:
+        side = px(self, 18)
+        for name, button in self.tools.items():
+            button.setIcon(icon(name, self))
+            button.setIconSize(QSize(side, side))
+        for button, target in zip(self.targets, self.canvas.tools.targets, strict=False):
+            button.setIcon(swatch(target, colours_of(self), side, self.devicePixelRatioF()))
+            button.setIconSize(QSize(side, side))
+        # The longest texts decide the width, so that it does not change with the numbers.
+        room = self.fontMetrics().horizontalAdvance("Strength: hard 8")
+        self.size_label.setMinimumWidth(room)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._follow_theme()
+
+
+def _button(text: str, name: str, help: str, key: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setCheckable(True)
+    button.setAutoExclusive(True)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus with the canvas
+    button.setAccessibleName(name)
+    button.setToolTip(f"<b>{name}</b> ({key})<br>{help}")
+    return button
+
+
+def _slider(name: str, help: str) -> QSlider:
+    slider = QSlider(Qt.Orientation.Horizontal)
+    slider.setRange(0, STEPS)
+    slider.setPageStep(10)
+    slider.setAccessibleName(name)
+    slider.setToolTip(f"<b>{name}</b><br>{help}")
+    slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return slider
+
+
+def radius_at(position: int) -> float:
+    """Slider position to radius: fine steps for fine brushes."""
+    return 0.5 + (LARGEST_ON_SLIDER - 0.5) * (position / STEPS) ** 2
+
+
+def position_of(radius: float) -> int:
+    """Radius to slider position."""
+    return round((min(max(radius - 0.5, 0.0) / (LARGEST_ON_SLIDER - 0.5), 1.0)) ** 0.5 * STEPS)
+
+
+def swatch(target: Target, colours: Colours, side: int, ratio: float) -> QIcon:
+    """A label's colour as it looks on the canvas: hints striped, ink plain."""
+    pixmap = QPixmap(round(side * ratio), round(side * ratio))
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    colour = colours.ink if target.colour is None else colours.labels[target.colour]
+    painter.setBrush(QColor(colour))
+    painter.setPen(QPen(QColor(colours.outline), 1))
+    painter.drawRoundedRect(1, 1, side - 2, side - 2, side / 6, side / 6)
+    if target.colour is not None:
+        painter.setPen(QPen(QColor(colours.ink), max(side / 12, 1)))
+        for offset in (-side * 0.34, 0.0, side * 0.34):
+            painter.drawLine(
+                round(side * 0.2 + max(offset, 0)),
+                round(side * 0.8 + min(offset, 0)),
+                round(side * 0.8 + min(offset, 0)),
+                round(side * 0.2 + max(offset, 0)),
+            )
+    painter.end()
+    return QIcon(pixmap)
