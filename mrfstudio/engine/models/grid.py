@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -24,6 +24,9 @@ from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.models.grid_shape import STEPS, GridShape
 from mrfstudio.engine.models.grid_symmetry import tied_index
 from mrfstudio.engine.registry import MODELS
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.learning.contract import TrainingData
 
 LABEL_NAMES = ("CONTOUR", "OUT", "IN")
 SMALLEST_PROBABILITY = 1e-10
@@ -257,6 +260,7 @@ class Grid(Parameters):
 
     name = "grid"
     title = "Cloned grid MRF"
+    default_data: ClassVar[str] = "border"
     summary = "Labels of pixels with hidden clones and the same potentials everywhere; segments noisy contour images."
 
     clones: int = integer(64, "Hidden states of the contour label; IN and OUT have one each.", low=1, high=512)
@@ -264,10 +268,28 @@ class Grid(Parameters):
     tying: str = choice(
         "square", ("free", "square"), "Whether rotating or mirroring an image rotates or mirrors its answer."
     )
+
+    @classmethod
+    def restore(cls, hyperparameters: Mapping[str, Any]) -> GridMRF:
+        """An empty model like the one a file describes."""
+        return GridMRF(**hyperparameters)
+
     start_noise: float = number(0.5, "Standard deviation of the first potentials.", low=0.0, advanced=True)
 
     def build(self, seed: int, frequencies: ArrayLike, emission: ArrayLike) -> GridMRF:
         """A new model with random potentials; `frequencies` and `emission` (3,) of contour, OUT and IN."""
         model = GridMRF((self.clones, 1, 1), connectivity=int(self.connectivity), tying=self.tying, emission=emission)
         model.randomise(seed, frequencies, self.start_noise)
+        model.weights.requires_grad_()
+        return model
+
+    def build_for(self, data: TrainingData, seed: int) -> GridMRF:
+        """A new model whose emission and label frequencies are estimated from noisy contour images."""
+        some = data.train[torch.arange(min(2000, len(data.train)))]
+        if not isinstance(some, Mapping) or not {"images", "noisy_images"} <= set(some):
+            raise GridError(f"The data {data.name!r} are no noisy contour images: expected border or border:FILE.npz.")
+        labels, noisy = some["images"].numpy(), some["noisy_images"].numpy()
+        frequencies = np.bincount(labels.ravel(), minlength=len(LABEL_NAMES)) / labels.size
+        model = self.build(seed, frequencies, np.full(len(LABEL_NAMES), 0.5))
+        model.estimate_emission(labels, noisy)
         return model

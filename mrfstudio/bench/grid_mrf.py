@@ -1,0 +1,134 @@
+"""How fast are inference and training of the cloned grid MRF, beside the matrix products they cannot avoid?"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from mrfstudio.bench.measure import Report, calibrate, seconds
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.grid_kernel import unrolled_beliefs
+from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.engine.models.grid_shape import GridShape
+
+SIDE, CLONES, ITERATIONS, IMAGES = 30, 64, 15, 5
+TEXTBOOK_ITERATIONS = 2
+
+
+def run() -> Report:
+    """64 clones, 30×30 pixels, 8-connected, 15 iterations, 32 bits; training includes the backward pass."""
+    report = Report(f"cloned grid MRF, {SIDE}×{SIDE}, {CLONES} clones, {ITERATIONS} iterations, 32 bits")
+    threads = torch.get_num_threads()
+    denormals = torch.set_flush_denormal(True)
+    model, evidence = _problem(IMAGES)
+    try:
+        torch.set_num_threads(1)
+        calibrate(report)
+        products, step = _products(model.states, IMAGES), _step(model, evidence)
+        train, slow = _train(model, evidence), _textbook(model)
+        torch.set_num_threads(2)
+        both = _train(model, evidence)
+        products_both, step_both = _products(model.states, IMAGES), _step(model, evidence)
+    finally:
+        torch.set_num_threads(threads)
+        if denormals:
+            torch.set_flush_denormal(False)
+    report.add("eight matrix products, one thread, per image", 1e3 * products / IMAGES, "ms")
+    report.add("one iteration with residual, one thread, per image", 1e3 * step / IMAGES, "ms")
+    report.add("iteration / its matrix products, one thread", step / products, "×", most=3.0)
+    report.add("iteration / its matrix products, two threads", step_both / products_both, "×", most=3.0)
+    report.add("training, one thread", IMAGES / train, "images/s")
+    report.add("training, two threads", IMAGES / both, "images/s", least=25.0)
+    report.add("autograd over the textbook formula, one thread, extrapolated", slow, "s/image")
+    report.add("training / textbook, one thread", slow / (train / IMAGES), "×", least=30.0)
+    report.add("memory for training, per image", _megabytes(), "MB", most=40.0)
+    report.add("PGMax 0.6.1 on JAX, one iteration here", 268.0, "ms")
+    report.add("libDAI, one thread, one iteration here", 303.0, "ms")
+    report.add("the paper's code, one iteration here, at best", 28.0, "ms")
+    return report.finish()
+
+
+def _problem(images: int) -> tuple[GridMRF, Evidence]:
+    """Potentials and evidence like those of training; the time does not depend on what they say."""
+    model = GridMRF((CLONES, 1, 1), emission=[0.8, 0.03, 1e-10])
+    model.randomise(0, [0.08, 0.8, 0.12])
+    noisy = torch.rand(images, SIDE, SIDE, generator=torch.Generator().manual_seed(0)) < 0.9
+    return model, model.evidence_from_image(noisy.numpy())
+
+
+def _products(states: int, images: int) -> float:
+    """The eight matrix products of one iteration, nothing else."""
+    pixels = images * SIDE * SIDE
+    matrices = [torch.rand(states, states) for _ in range(8)]
+    cavity, out = torch.rand(states, pixels), torch.empty(states, pixels)
+
+    def work() -> None:
+        for matrix in matrices:
+            torch.mm(matrix, cavity, out=out)
+
+    return seconds(work)
+
+
+def _step(model: GridMRF, evidence: Evidence) -> float:
+    """One iteration as the window runs it, on all images together."""
+    algorithm = BeliefPropagation()
+    state = algorithm.init(model, evidence)
+    for _ in range(3):
+        state = algorithm.step(model, evidence, state)
+    return seconds(lambda: algorithm.step(model, evidence, state))
+
+
+def _train(model: GridMRF, evidence: Evidence) -> float:
+    """Forward and backward of a training step, on all images together."""
+    potentials = model.potentials.detach().clone().requires_grad_()
+    states, shape = model.state_evidence(evidence), model.shape_of(evidence)
+
+    def work() -> None:
+        potentials.grad = None
+        unrolled_beliefs(potentials, states, shape, ITERATIONS)[0].log().mean().backward()
+
+    return seconds(work, repeats=7, warm=2, most=10.0)
+
+
+def _textbook(model: GridMRF) -> float:
+    """Seconds an image for a training step written as the formula reads and left to autograd.
+
+    m_ij(t) = log Σ_s exp(c_ij(s) + W(s, t)), with a (state, state) table for every pixel. A few iterations are timed
+    and scaled to all: each costs the same.
+    """
+    single, evidence = _problem(1)
+    potentials = single.potentials.detach().clone().requires_grad_()
+    log_evidence = single.state_evidence(evidence).reshape(single.states, SIDE, SIDE)
+
+    def work() -> None:
+        potentials.grad = None
+        total = log_evidence + sum(_textbook_messages(potentials, log_evidence))
+        torch.log_softmax(total, 0)[0].mean().backward()
+
+    return seconds(work, repeats=3, warm=1, most=10.0) * ITERATIONS / TEXTBOOK_ITERATIONS
+
+
+def _textbook_messages(potentials: Tensor, log_evidence: Tensor) -> list[Tensor]:
+    shape = GridShape(1, SIDE, SIDE)
+    messages = [torch.zeros_like(log_evidence) for _ in shape.directions]
+    for _ in range(TEXTBOOK_ITERATIONS):
+        total, received = log_evidence + sum(messages), []
+        for direction, step in enumerate(shape.directions):
+            cavity = total - messages[shape.opposite(direction)]
+            matrix = potentials[direction % shape.matrices]
+            table = matrix if direction < shape.matrices else matrix.t()
+            message = torch.log_softmax(torch.logsumexp(cavity[:, None] + table[:, :, None, None], 0), 0)
+            received.append(torch.roll(message, step, (1, 2)))
+        messages = received
+    return messages
+
+
+def _megabytes() -> float:
+    """What an unrolled run of one image keeps: every message, every product of messages, and scratch."""
+    states, pixels = CLONES + 2, SIDE * SIDE
+    messages, totals, norms = 8 * (ITERATIONS + 1), ITERATIONS, 8 * ITERATIONS / states
+    scratch = 2 * 8 + 3 + 4
+    return math.ceil(4 * states * pixels * (messages + totals + norms + scratch) / 1e5) / 10

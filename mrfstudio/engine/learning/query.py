@@ -1,0 +1,105 @@
+"""Query training: tune a model for the inference that will be used with it.
+
+Belief propagation is unrolled for a number of iterations from the evidence of a query, and the cross-entropy of its
+beliefs on the query's targets is minimised. What a query is, and how it is unrolled, depends on the model: each kind
+has one `QueryObjective`, in a file of its own (`query_grid.py` for the grid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from torch import Tensor
+
+from mrfstudio.engine.catalogue import choice, integer, number
+from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, Learner, TrainingData
+from mrfstudio.engine.registry import LEARNERS
+
+
+class QueryObjective(Protocol):
+    """Query training of one kind of model."""
+
+    def start(self, learner: Query, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]: ...
+
+    def batch(
+        self, learner: Query, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext
+    ) -> BatchResult: ...
+
+    def validate(self, learner: Query, model: Any, source: BatchSource) -> dict[str, float]: ...
+
+
+_OBJECTIVES: dict[str, QueryObjective] = {}
+ObjectiveClass = TypeVar("ObjectiveClass", bound=type[Any])
+
+
+def query_objective(kind: str) -> Callable[[ObjectiveClass], ObjectiveClass]:
+    """Class decorator: how models of this kind are query-trained."""
+
+    def register(cls: ObjectiveClass) -> ObjectiveClass:
+        _OBJECTIVES[kind] = cls()
+        return cls
+
+    return register
+
+
+@LEARNERS.register
+class Query(Learner):
+    """Parameters of query training. The defaults are those that trained the shipped grid models."""
+
+    name = "query"
+    title = "Query training"
+    summary = "Unrolls belief propagation and minimises the cross-entropy of its beliefs on what a query asks for."
+    monitor = "nce_bits"
+
+    learning_rate: float = number(0.05, "How far one step goes.", low=0.0, low_open=True, high=100.0, logarithmic=True)
+    batch_size: int = integer(10, "Items in one step.", low=1, high=1_000_000, logarithmic=True)
+    beta2: float = number(
+        0.99, "Memory of the squared gradient (Adam's second β).", low=0.0, high=1.0, high_open=True, advanced=True
+    )
+    warm_up: int = integer(20, "Steps over which the learning rate first rises from zero.", low=0, unit="steps")
+    validate_every: int = integer(
+        200, "Steps between two validations; 0 validates after every epoch.", low=0, unit="steps"
+    )
+    validation_items: int = integer(100, "Items used in a validation, from the front; 0 takes all.", low=0)
+
+    iterations: int = integer(15, "Iterations of belief propagation that are unrolled.", low=1, high=1000)
+    first_iterations: int = integer(
+        5, "Iterations at the start; they grow, because few are faster and the first steps need no more.", low=1
+    )
+    growth: float = number(0.15, "Part of the run after which all iterations are unrolled.", low=0.0, high=1.0)
+    jitter: int = integer(
+        2, "The number of iterations is drawn anew for each batch, up to so many more or fewer.", low=0, advanced=True
+    )
+    readouts: int = integer(
+        4, "The loss is the mean over so many last iterations: beliefs then settle instead of swinging.", low=1
+    )
+    own_evidence: float = number(
+        0.5, "Weight of beliefs with the pixel's own evidence in the loss; the rest is without it.", low=0.0, high=1.0
+    )
+    crop: int = integer(24, "Side of the windows cut from images early on; they hold the whole figure.", low=3)
+    full_images: float = number(0.6, "Part of the run after which whole images are used.", low=0.0, high=1.0)
+    noise: str = choice("fresh", ("fresh", "given"), "Whether noise is drawn anew each time or taken from the data.")
+    images_at_once: int = integer(5, "Images unrolled together; more leave the cache.", low=1, advanced=True)
+
+    def supports(self, model: Any) -> str | None:
+        if getattr(model, "kind", None) in _objectives():
+            return None
+        kinds = ", ".join(sorted(_OBJECTIVES))
+        return (
+            f"Query training has no objective for a {getattr(model, 'kind', type(model).__name__)}: it trains {kinds}."
+        )
+
+    def start(self, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]:
+        return _objectives()[model.kind].start(self, model, data, seed)
+
+    def batch(self, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
+        return _objectives()[model.kind].batch(self, model, batch, state, context)
+
+    def validate(self, model: Any, source: BatchSource) -> dict[str, float]:
+        return _objectives()[model.kind].validate(self, model, source)
+
+
+def _objectives() -> dict[str, QueryObjective]:
+    LEARNERS.load_all()  # the objectives live in modules of this package
+    return _OBJECTIVES
