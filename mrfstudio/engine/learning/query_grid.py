@@ -56,7 +56,7 @@ class GridObjective:
         for start in range(0, len(labels), learner.images_at_once):
             part = slice(start, start + learner.images_at_once)
             loss = _loss_bits(model, labels[part], noisy[part], iterations, learner) / len(labels)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             total += loss.item()
         return BatchResult(total, float(len(labels)), {"iterations": float(iterations)}, state)
 
@@ -112,7 +112,8 @@ def _loss_bits(model: GridMRF, labels: Labels, noisy: Labels, iterations: int, l
     products = unrolled_beliefs(model.potentials, states, model.shape_of(evidence), iterations, readouts)
     target = torch.from_numpy(labels.reshape(-1).astype(np.int64))
     nats = products.new_zeros(())
-    for log_beliefs, weight in zip(_both(model, products, evidence), (learner.own_evidence, 1 - learner.own_evidence)):
+    weights = learner.own_evidence, 1 - learner.own_evidence
+    for log_beliefs, weight in zip(_both(model, products, evidence), weights, strict=True):
         if weight > 0:
             nats = nats - weight * log_beliefs[:, target, torch.arange(len(target))].sum()
     return nats / (math.log(2) * len(readouts) * labels[0].size)
