@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.atomic import atomic_path
 
 AnyPath = str | os.PathLike[str]
@@ -32,7 +33,7 @@ IS_SPACE = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 CHUNK = 1 << 24  # bytes tokenised at a time: the list of tokens takes several times the memory of the numbers
 
 
-class GraphFileError(ValueError):
+class GraphFileError(StudioError):
     """A file that cannot be read as a graph or as evidence. The message is one sentence that names the file."""
 
 

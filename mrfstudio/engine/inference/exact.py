@@ -92,9 +92,8 @@ class ExactOnGraph(Kernel):
             log_z = _log_partition(model, local, tables)
             if bool(torch.isneginf(log_z.detach())):
                 raise ContradictoryEvidence(_somewhere_impossible(model, evidence))
-            inputs = [local, *tables]
-            gradients = torch.autograd.grad(log_z, inputs, allow_unused=True)
-        marginals, *factors = (torch.zeros_like(x) if g is None else g for g, x in zip(gradients, inputs, strict=True))
+            gradients = torch.autograd.grad(log_z, [local, *tables])
+        marginals, *factors = gradients
         return Solution(
             state.iteration + 1,
             log_z.detach().new_zeros(()),

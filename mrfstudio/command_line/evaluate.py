@@ -1,0 +1,48 @@
+"""`mrfstudio evaluate`: scores on held-out data."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mrfstudio.command_line.shared import DONE, add_json, parse_options, print_json, progress
+from mrfstudio.engine.catalogue import Field
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser("evaluate", help="scores of a model on held-out data")
+    parser.add_argument("model", metavar="NAME|PATH", help="a shipped model's name or a model file")
+    parser.add_argument("--data", required=True, metavar="NAME[:PATH]", help="such as border:FILE.npz")
+    parser.add_argument("--split", choices=("test", "val", "train"), default="test")
+    parser.add_argument("--queries", metavar="KIND", help="what is asked, for models that answer any query")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
+    parser.add_argument("--seed", type=int, default=0, metavar="S")
+    parser.add_argument("--iterations", metavar="N", help="iterations of belief propagation (default 15)")
+    add_json(parser)
+    parser.set_defaults(run=run, open_options=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    from mrfstudio.engine.evaluate import evaluate_model
+    from mrfstudio.engine.inference.run import Limits
+
+    damping = Field("damping", "number", 0.0, "", low=0.0, high=1.0, high_open=True)
+    extra = parse_options(options.unknown, (damping,), "evaluate")
+    with progress(f"evaluating {options.model}") as tick:
+        result = evaluate_model(
+            options.model,
+            options.data,
+            split=options.split,
+            queries=options.queries,
+            limit=options.limit,
+            seed=options.seed,
+            iterations=Limits(iterations=options.iterations or 15).iterations,
+            tick=tick,
+            **extra,
+        )
+    if not print_json(options.json, result):
+        print(f"{result['model']} on {result['images']} {result['split']} images of {result['data']}:")
+        for name, value in result.items():
+            if isinstance(value, float) and name != "seconds":
+                print(f"  {name.replace('_', ' '):<34} {value:.4f}")
+    return DONE

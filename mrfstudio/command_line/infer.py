@@ -1,0 +1,86 @@
+"""`mrfstudio infer`: marginals of a graph."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from mrfstudio.command_line.shared import DONE, add_json, default_in_words, parse_options, print_json, progress
+from mrfstudio.engine.catalogue import Field
+from mrfstudio.engine.errors import StudioError
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "infer",
+        help="marginals of a .uai or .fg graph",
+        description="Run one algorithm on a factor graph. Further options are the algorithm's own parameters; "
+        "`mrfstudio infer --algorithms` lists them.",
+    )
+    parser.add_argument("graph", nargs="?", type=Path, metavar="FILE", help="a .uai or .fg file")
+    parser.add_argument("--evidence", type=Path, metavar="FILE.evid", help="UAI evidence")
+    parser.add_argument("--algorithm", metavar="NAME", help="bp, exact, mean-field, gibbs, …")
+    parser.add_argument("--algorithms", action="store_true", help="list the algorithms with their parameters and stop")
+    parser.add_argument("--iterations", metavar="N", help="stop after this many (default 1000)")
+    parser.add_argument("--tolerance", metavar="T", help="converged below this change (default 1e-9; 1e-6 in 32 bits)")
+    parser.add_argument("--pairwise", action="store_true", help="also the marginals of every factor of two variables")
+    parser.add_argument("--seed", metavar="S", help="for algorithms that draw random numbers (default 0)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default auto)")
+    parser.add_argument("--precision", type=int, choices=(32, 64), help="bits (default 64 on the CPU)")
+    add_json(parser)
+    parser.set_defaults(run=run, open_options=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    from mrfstudio.engine.registry import ALGORITHMS
+
+    if options.algorithms:
+        for cls in ALGORITHMS:
+            print(f"{cls.name}: {cls.summary}")
+            for field in cls.fields():
+                print(f"    {field.option:<16} {field.help} {default_in_words(field)}")
+        return DONE
+    if options.graph is None or options.algorithm is None:
+        raise StudioError("infer needs a FILE.uai or FILE.fg and --algorithm NAME.")
+    from mrfstudio.engine.infer import infer_file
+    from mrfstudio.engine.inference.run import Limits
+
+    algorithm = ALGORITHMS[options.algorithm]
+    parameters = parse_options(options.unknown, algorithm.fields(), f"Algorithm {algorithm.name}")
+    if options.seed is not None:
+        seed = Field("seed", "integer", 0, "", low=0).check(options.seed)  # checked even where nothing is random
+        if any(field.name == "seed" for field in algorithm.fields()):
+            parameters["seed"] = seed
+    limits = {n: v for n in ("iterations", "tolerance") if (v := getattr(options, n)) is not None}
+    Limits(**limits)  # refuse a bad limit before the file is read
+    with progress(f"{algorithm.name} on {options.graph.name}") as tick:
+        result = infer_file(
+            options.graph,
+            options.algorithm,
+            evidence_path=options.evidence,
+            parameters=parameters,
+            limits=limits,
+            pairwise=options.pairwise,
+            device=options.device,
+            precision=options.precision,
+            on_step=lambda state: tick(f"iteration {state.iteration}, residual {float(state.residual):.2e}"),
+        )
+    if not print_json(options.json, result):
+        _print_marginals(result)
+    return DONE
+
+
+def _print_marginals(result: dict[str, Any]) -> None:
+    residual = "" if result["residual"] is None else f", residual {result['residual']:.2e}"
+    print(f"{result['algorithm']}: {result['ending']} after {result['iterations']} iterations{residual}")
+    if result["log_partition"] is not None:
+        print(f"log Z = {result['log_partition']:.9g} ({result['log_partition_kind'].replace('_', ' ')})")
+    shown = list(zip(result["variables"], result["marginals"], strict=True))
+    for label, vector in shown[:20]:
+        print(f"  {label:>6}  " + "  ".join("   –   " if p is None else f"{p:.5f}" for p in vector))
+    if len(shown) > 20:
+        print(f"  … {len(shown) - 20} more variables; --json FILE writes them all")
+    if "assignment" in result:
+        print(f"most probable states: {' '.join(map(str, result['assignment'][:40]))}{' …' if len(shown) > 40 else ''}")
+        print(f"score {result['map_score']:.9g}" if result["map_score"] is not None else "score: impossible")

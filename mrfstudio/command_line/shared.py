@@ -1,0 +1,90 @@
+"""What all commands share: JSON output, options made from parameter declarations, a status line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mrfstudio.engine.catalogue import Field, ParameterError, ending
+from mrfstudio.engine.errors import StudioError
+
+DONE, INTERNAL, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors in one line, with status 2; no guessing from abbreviations."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}. Try {self.prog} --help.", file=sys.stderr)
+        raise SystemExit(REFUSED)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json", metavar="OUT", help="write the result as JSON to a file, or to standard output with -"
+    )
+
+
+def print_json(target: str | None, result: Any) -> bool:
+    """Write `result` where --json asks; says whether standard output is taken by it."""
+    if target is None:
+        return False
+    line = json.dumps(result, allow_nan=False)
+    if target == "-":
+        print(line)
+        return True
+    from mrfstudio.engine.files.atomic import atomic_path
+
+    try:
+        with atomic_path(Path(target)) as temporary:
+            temporary.write_text(line + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StudioError(f"{target} cannot be written: {error.strerror}.") from error
+    return False
+
+
+def parse_options(words: Sequence[str], fields: Sequence[Field], owner: str) -> dict[str, Any]:
+    """`--damping 0.5` or `--damping=0.5` → checked parameter values, by the fields' declarations."""
+    by_option = {field.option: field for field in fields}
+    values: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        option, _, joined = rest.pop(0).partition("=")
+        field = by_option.get(option)
+        if field is None:
+            raise ParameterError(f"{owner} has no option {option}{ending(option, by_option)}")
+        if field.kind == "flag" and not joined and (not rest or rest[0].startswith("--")):
+            values[field.name] = True
+            continue
+        if not joined and not rest:
+            raise ParameterError(f"{option} needs a value: {field.range_text}.")
+        word = joined or rest.pop(0)
+        if field.kind == "flag":
+            if word not in ("true", "false"):
+                raise ParameterError(f"{option} is {word!r}: expected true or false.")
+            values[field.name] = word == "true"
+        else:
+            values[field.name] = field.check(word)
+    return values
+
+
+def default_in_words(field: Field) -> str:
+    unit = f" {field.unit}" if field.unit else ""
+    return f"[{field.range_text}; default {field.default}{unit}]"
+
+
+def progress(title: str) -> AbstractContextManager[Callable[[str], None]]:
+    """A line on standard error that follows the work, if a person is there to read it."""
+    if not sys.stderr.isatty():
+        return nullcontext(lambda text: None)
+    from mrfstudio.terminal import status_line
+
+    return status_line(title)
