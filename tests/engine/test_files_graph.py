@@ -220,7 +220,7 @@ def test_no_damage_gives_anything_but_a_graph_or_one_sentence(
     path = tmp_path / f"graph{ending}"
     write_graph(path, random_graph(3))
     refusals, graphs = [], 0
-    for data in mutations(path.read_bytes(), 2000, seed=5):
+    for data in mutations(path.read_bytes(), 1000, seed=5):
         monkeypatch.setattr(text, "_read_bytes", lambda _, data=data: data)
         try:
             assert_valid(read_graph(path))
@@ -228,14 +228,14 @@ def test_no_damage_gives_anything_but_a_graph_or_one_sentence(
         except GraphFileError as error:
             refusals.append(one_sentence(error, path))
     assert all(refusals)
-    assert min(graphs, len(refusals)) > 100
+    assert min(graphs, len(refusals)) > 40
 
 
 def test_no_damage_to_evidence_gives_anything_but_states_or_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     path, graph = Path("graph.evid"), random_graph(3)
     good = f"3 0 {graph.cardinalities[0] - 1} 2 0 4 0\n".encode()
     refusals, accepted = [], 0
-    for data in mutations(good, 2000, seed=6):
+    for data in mutations(good, 1000, seed=6):
         monkeypatch.setattr(text, "_read_bytes", lambda _, data=data: data)
         try:
             graph.evidence(read_evidence(path, graph))
@@ -243,4 +243,4 @@ def test_no_damage_to_evidence_gives_anything_but_states_or_one_sentence(monkeyp
         except GraphFileError as error:
             refusals.append(one_sentence(error, path))
     assert all(refusals)
-    assert min(accepted, len(refusals)) > 50
+    assert min(accepted, len(refusals)) > 25
