@@ -185,6 +185,8 @@ class Loaded:
     figures: tuple[FigureSource, ...]
     device: str
     """The device and the number of threads, in words."""
+    fitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of the algorithms that are worth offering, by workspace."""
 
 
 @dataclass(frozen=True, eq=False)
