@@ -168,39 +168,55 @@ class _Step(torch.autograd.Function):
 
 
 class _Memory:
-    """What one unrolled run keeps for its backward pass, and scratch."""
+    """What one unrolled run keeps for its backward pass, and scratch: views of one flat vector."""
 
     def __init__(self, like: Tensor, shape: GridShape, iterations: int) -> None:
-        states, pixels = like.shape
-        self.messages = like.new_empty((iterations + 1, shape.connectivity, states, pixels))
-        self.totals = like.new_empty((iterations, states, pixels))
-        self.norms = like.new_empty((iterations, shape.connectivity, pixels))
-        self.deltas = like.new_empty((2, shape.connectivity, states, pixels))
-        self.work = like.new_empty((3, states, pixels))
+        states, pixels, directions = *like.shape, shape.connectivity
+        sizes = {
+            "messages": (iterations + 1, directions, states, pixels),
+            "totals": (iterations, states, pixels),
+            "norms": (iterations, directions, pixels),
+            "deltas": (2, directions, states, pixels),
+            "work": (3, states, pixels),
+        }
+        self.flat = _take_memory(sum(math.prod(size) for size in sizes.values()), like)
+        parts = self.flat[: sum(math.prod(size) for size in sizes.values())].split(
+            [math.prod(s) for s in sizes.values()]
+        )
+        views = {name: part.view(size) for (name, size), part in zip(sizes.items(), parts, strict=True)}
+        self.messages, self.totals, self.norms = views["messages"], views["totals"], views["norms"]
+        self.deltas, self.work = views["deltas"], views["work"]
         self.messages[0].fill_(1.0)
 
     def sent(self, step: int) -> _Sent:
         return _Sent(self.messages[step + 1], self.messages[step], self.totals[step], self.norms[step])
 
+    def give_back(self) -> None:
+        _spare_memory[:] = [self.flat]
 
-# A finished run leaves its memory here for the next: fresh pages cost as much as the matrix products. One entry only.
-_spare_memory: dict[tuple[object, ...], _Memory] = {}
+
+# A finished run leaves its memory here for the next: fresh pages cost as much as the matrix products. One piece only.
+_spare_memory: list[Tensor] = []
+
+
+def _take_memory(size: int, like: Tensor) -> Tensor:
+    if _spare_memory:
+        spare = _spare_memory.pop()
+        if spare.numel() >= size and spare.dtype == like.dtype and spare.device == like.device:
+            return spare
+    return like.new_empty(size)
 
 
 def _unroll(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> _Memory:
     """Run all iterations from uniform messages and keep them."""
     factors, stride = exponentiated(potentials), _stride(potentials)
     evidence = torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
-    memory = _spare_memory.pop(_key(log_evidence, shape, iterations), None) or _Memory(evidence, shape, iterations)
+    memory = _Memory(evidence, shape, iterations)
     for step in range(iterations):
         received, messages, total, norms = memory.sent(step)
         multiply_all(messages, evidence, total, stride)
         send(total, messages, factors, shape, received, norms, memory.work)
     return memory
-
-
-def _key(like: Tensor, shape: GridShape, iterations: int) -> tuple[object, ...]:
-    return (shape, iterations, *like.shape, like.dtype, like.device)
 
 
 class _UnrolledRun(torch.autograd.Function):
@@ -241,8 +257,7 @@ class _UnrolledRun(torch.autograd.Function):
             outer = _send_backward(gamma, memory.sent(step), factors, shape, into_factors, new, memory.work)
             into_evidence.add_(outer)
             old, new = new, old
-        _spare_memory.clear()
-        _spare_memory[_key(log_evidence, shape, readouts[-1])] = memory
+        memory.give_back()
         ctx.memory = None
         return into_factors.mul_(factors), into_evidence, None, None
 
