@@ -1,0 +1,88 @@
+"""Residual, free energy, IoU and NCE over iterations, a line for each lane."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from mrfstudio.engine.commands import Scrub
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.panels.plot import CurvePlot, Measure
+from mrfstudio.ui.panels.series import AllSeries
+from mrfstudio.ui.theme import px
+
+MEASURES = (
+    Measure(
+        "residual",
+        "residual",
+        "",
+        "The largest change of a message in one iteration, as a probability; converged means below the tolerance.",
+        logarithmic=True,
+        start=(-5.0, 0.0),
+    ),
+    Measure("log_partition", "free energy", "nats", "Minus log Z as the algorithm estimates it.", sign=-1.0),
+    Measure("iou", "IoU", "", "Overlap of what is inside with the truth: intersection over union.", start=(0.0, 1.0)),
+    Measure(
+        "nce_bits", "NCE", "bits", "How surprised the beliefs are by the truth, per pixel; 0 is best.", start=(0.0, 1.0)
+    ),
+)
+
+
+class Curves(QWidget):
+    """A row of plots. Those that have nothing to show are left out; clicking one goes to that iteration."""
+
+    command = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.series = AllSeries()
+        self.plots = {measure.name: CurvePlot(measure) for measure in MEASURES}
+        self.empty = QLabel("Curves appear here as soon as inference runs.")
+        self.empty.setProperty("role", "muted")
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setWordWrap(True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(px(self, 4), px(self, 4), px(self, 4), px(self, 4))
+        row.addWidget(self.empty, 1)
+        for plot in self.plots.values():
+            row.addWidget(plot, 1)
+            plot.picked.connect(lambda iteration: self.command.emit(Scrub(iteration)))
+            plot.hide()
+        self.setAccessibleName("Curves")
+
+    def set_frame(self, frame: Frame) -> None:
+        """Add every scalar of a frame and mark the present iteration."""
+        before = set(self.series.lanes)
+        self.series.take(frame)
+        if frame.cut == 0 or before != set(self.series.lanes):
+            for plot in self.plots.values():
+                plot.forget_range()
+        for plot in self.plots.values():
+            plot.draw(self.series, frame.iteration)
+        self._show_what_is_there()
+
+    def clear(self) -> None:
+        """Another session: forget everything."""
+        self.series.clear()
+        for plot in self.plots.values():
+            plot.forget_range()
+            plot.draw(self.series, 0)
+        self._show_what_is_there()
+
+    def to_csv(self) -> str:
+        """All numbers as a table."""
+        return self.series.to_csv()
+
+    def render_image(self) -> QImage:
+        """The plots as they are, for export."""
+        return self.grab().toImage()
+
+    def _show_what_is_there(self) -> None:
+        # A plot that had data stays until the session changes: its place must not come and go with a restart.
+        for plot in self.plots.values():
+            if plot.has_data:
+                plot.show()
+            elif not self.series.lanes:
+                plot.hide()
+        self.empty.setVisible(all(plot.isHidden() for plot in self.plots.values()))
