@@ -23,14 +23,15 @@ from rich.console import Console
 from mrfstudio.engine.files.model_file import ModelFileError, load_model
 from mrfstudio.engine.learning import optimiser, schedules
 from mrfstudio.engine.learning.bar import with_bar
-from mrfstudio.engine.learning.checkpoint import training_path
-from mrfstudio.engine.learning.contract import TrainingData
+from mrfstudio.engine.learning.checkpoint import TrainingState, training_path
+from mrfstudio.engine.learning.contract import BatchContext, BatchResult, TrainingData
 from mrfstudio.engine.learning.control import Control, ControlFile
 from mrfstudio.engine.learning.curves import CHANCE
 from mrfstudio.engine.learning.parallel import Solo
 from mrfstudio.engine.learning.progress import Pace, Progress, TrainingError
 from mrfstudio.engine.learning.trainer import Trainer
-from tests.engine.toy import LogisticModel, toy_data, toy_learner, toy_trainer
+from mrfstudio.engine.learning.validation import keep_best
+from tests.engine.toy import LogisticModel, ToyLearner, toy_data, toy_learner, toy_trainer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,6 +77,54 @@ def test_the_same_seed_gives_the_same_numbers_and_another_seed_others() -> None:
     assert losses[0] == losses[1]
     assert weights(runs[0]) == weights(runs[1])
     assert losses[0] != losses[2]
+
+
+def test_a_learner_that_draws_from_the_global_generator_is_repeatable_and_leaves_no_trace() -> None:
+    class Careless(ToyLearner):
+        def batch(self, *arguments: Any) -> BatchResult:
+            return dataclasses.replace(super().batch(*arguments), scalars={"drawn": torch.rand(()).item()})
+
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    drawn = []
+    for _ in range(2):
+        records = finish(Trainer(LogisticModel(), Careless(batch_size=16, epochs=1.0), toy_data(), seed=2))
+        drawn.append([record.extras["drawn"] for record in records])
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn[0])) == 7
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_state_of_a_learner_goes_from_batch_to_batch() -> None:
+    class Counting(ToyLearner):
+        def start(self, *arguments: Any) -> dict[str, torch.Tensor]:
+            return {**super().start(*arguments), "count": torch.zeros(())}
+
+        def batch(self, model: Any, batch: Any, state: Any, context: BatchContext) -> BatchResult:
+            result = super().batch(model, batch, state, context)
+            count = state["count"] + 1
+            return dataclasses.replace(result, scalars={"count": count.item()}, state={**result.state, "count": count})
+
+    records = finish(Trainer(LogisticModel(), Counting(batch_size=16, epochs=1.0), toy_data()))
+    assert [record.extras["count"] for record in records[:-1]] == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("better", "scores"), [("lower", [1.0, 2.0, 0.5, math.nan]), ("higher", [1.0, 0.5, 2.0, -9.0])]
+)
+def test_the_best_is_copied_and_the_wait_counted_from_it(better: str, scores: list[float]) -> None:
+    class Choosy(ToyLearner):
+        pass
+
+    Choosy.better = better  # type: ignore[assignment]
+    state, tensor, waits = TrainingState(), torch.zeros(1), []
+    for step, score in enumerate(scores):
+        state.step = step
+        tensor.fill_(step)
+        keep_best(state, Choosy(), {"accuracy": 0.0, "nce_bits": score}, {"w": tensor})
+        waits.append(state.waited)
+    assert waits == [0, 1, 0, 1]
+    assert (state.best_step, state.best_score, state.best["w"].item()) == (2, scores[2], 2.0)
 
 
 def test_every_epoch_sees_every_item_once_in_another_order() -> None:
@@ -235,6 +284,23 @@ def test_stopping_and_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_pat
     assert finish(resumed)[0].step == 11
     assert columns(broken) == columns(whole)
     assert weights(resumed) == weights(uninterrupted)
+
+
+def test_the_best_parameters_survive_a_resume(tmp_path: Path) -> None:
+    path, control = tmp_path / "m.safetensors", Control()
+    worsening = {"learning_rate": 20.0, "clip_norm": 0.0, "warm_up": 0}
+    whole = toy_trainer(learner=worsening)
+    finish(whole)
+    assert whole.outcome is not None
+    assert whole.outcome.kept_step < 28
+    for record in toy_trainer(path, learner=worsening, poll=control.poll).run():
+        if record.step == 27:
+            control.stop()
+    resumed = toy_trainer(path, learner=worsening, resume=True)
+    finish(resumed)
+    assert resumed.outcome is not None
+    assert resumed.outcome.kept_step == whole.outcome.kept_step
+    assert weights(resumed) == weights(whole)
 
 
 def test_a_reader_that_goes_away_leaves_a_checkpoint(tmp_path: Path) -> None:
