@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mrfstudio.engine.errors import StudioError
+
 Mask = NDArray[np.bool_]
 
 _AT_ONCE = 1 << 14  # segments × pixels whose distances are computed in one array; more would leave the cache
@@ -30,7 +32,7 @@ def stroke_mask(
     """
     path = np.asarray(points, dtype=np.float64).reshape(-1, 2)
     if not (np.isfinite(path).all() and math.isfinite(radius) and radius >= 0):
-        raise ValueError(f"The brush has radius {radius} and {len(path)} points: all of them must be finite numbers.")
+        raise StudioError(f"The brush has radius {radius} and {len(path)} points: all of them must be finite numbers.")
     reach = radius if radius >= 0.5 else 0.0
     top, left, bottom, right = _box(path, reach, shape)
     if bottom <= top or right <= left:

@@ -1,0 +1,93 @@
+"""What each new iteration is measured by: residual, log Z, agreement with the truth, and the strip's small pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.frames import Scalars
+from mrfstudio.engine.lanes import Lane, Moment, Stage
+from mrfstudio.engine.workspaces.contract import LaneView
+
+STRIP = 15
+"""Iterations after an edit that get a small picture."""
+
+Small = tuple[int, np.ndarray]
+
+
+@dataclass
+class Course:
+    """All scalars of a lane on the present timeline, and how many of them the last frame had."""
+
+    scalars: list[Scalars] = field(default_factory=list)
+    reported: int = 0
+    strip: list[Small] = field(default_factory=list)
+    log_partition_kind: str | None = None
+
+    def cut(self, iteration: int) -> None:
+        while self.scalars and self.scalars[-1].iteration > iteration:
+            self.scalars.pop()
+        self.reported = min(self.reported, len(self.scalars))
+        if not self.scalars:
+            self.log_partition_kind = None
+        self.strip = [small for small in self.strip if small[0] <= iteration]
+
+
+class Measurer:
+    """Measures new moments and hands out what no frame has had yet."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.courses: dict[int, Course] = {}
+        self._cut: int | None = None
+
+    def cut(self, iteration: int) -> None:
+        """Iterations after this one are no longer true."""
+        self._cut = iteration if self._cut is None else min(self._cut, iteration)
+        for course in self.courses.values():
+            course.cut(iteration)
+
+    def measure(self, moment: Moment, *, strip: bool) -> None:
+        """Take the numbers of an iteration that was just computed."""
+        for lane in moment.lanes:
+            if lane.iteration != moment.iteration:
+                continue  # it had ended before
+            view = self._stage.view(moment, lane)
+            assert view is not None  # it has stepped
+            course = self.courses.setdefault(lane.number, Course())
+            course.scalars.append(self._scalars(lane, view, course))
+            if strip and moment.iteration - lane.base <= STRIP:
+                course.strip.append((moment.iteration, self._stage.workspace.thumbnail(view)))
+
+    def _scalars(self, lane: Lane, view: LaneView, course: Course) -> Scalars:
+        measured: Mapping[str, float] = {}
+        value: float | None = None
+        try:
+            measured = self._stage.workspace.measure(view)
+            stride = self._stage.workspace.log_partition_stride(view)
+            if stride and (lane.iteration % stride == 0 or lane.status != "running"):
+                found = lane.algorithm.log_partition(lane.model, view.evidence, view.state)
+                value, course.log_partition_kind = found.value, found.kind
+        except StudioError:
+            pass  # beliefs have no value here; the next step stops the lane and says why
+        return Scalars(lane.iteration, lane.residual, _finite(value), **{k: _finite(v) for k, v in measured.items()})
+
+    def take(self, lane: int) -> tuple[tuple[Scalars, ...], tuple[Small, ...], str | None]:
+        """Scalars and small pictures of a lane since they were last taken, and what kind of log Z it gives."""
+        course = self.courses.setdefault(lane, Course())
+        fresh, strip = tuple(course.scalars[course.reported :]), tuple(course.strip)
+        course.reported, course.strip = len(course.scalars), []
+        return fresh, strip, course.log_partition_kind
+
+    def take_cut(self) -> int | None:
+        """Where the timeline was cut since this was last asked."""
+        cut, self._cut = self._cut, None
+        return cut
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,130 @@
+"""Makes the frames of a session: the newest pictures of what the window shows, and all scalars since the last frame."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mrfstudio.engine.commands import SetView
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.frames import Frame, LaneFrame, Status
+from mrfstudio.engine.lanes import Lane, Moment
+from mrfstudio.engine.views import Window
+from mrfstudio.engine.workspaces.contract import LaneView
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.session import Session
+
+RATE_OVER = 64  # iterations that the displayed rate is averaged over
+
+
+class Reporter:
+    """Knows the view and the pace of one session."""
+
+    def __init__(self, session: Session, clock: Callable[[], float]) -> None:
+        self.view = SetView(("belief",))
+        self._session = session
+        self._clock = clock
+        self._serial = 0
+        self._ticks: deque[float] = deque(maxlen=RATE_OVER)
+
+    def wants(self, picture: str) -> bool:
+        return picture in self.view.layers
+
+    def ticked(self) -> None:
+        """An iteration was done now."""
+        self._ticks.append(self._clock())
+
+    def frame(self, message: str) -> Frame:
+        """A frame of the present moment."""
+        session = self._session
+        moment, timeline = session.moment, session.timeline
+        window = Window.fitting(self.view.rectangle, self.view.stride, moment.document.shape)
+        self._serial += 1
+        cut = session.measurer.take_cut()
+        return Frame(
+            serial=self._serial,
+            workspace=session.workspace.name,
+            applied=session.applied,
+            shape=moment.document.shape,
+            rectangle=window.rectangle,
+            layers={name: window.cut(array) for name, array in moment.document.arrays.items()},
+            lanes=self._lanes(moment, window),
+            undo=session.undo.undo_title,
+            redo=session.undo.redo_title,
+            playing=session.running,
+            iterations_per_second=self._rate(),
+            modified=session.modified,
+            message=message,
+            stride=window.stride,
+            iteration=moment.iteration,
+            oldest=0,
+            newest=timeline.newest,
+            cut=cut,
+            seeking=timeline.target,
+            speed=session.speed,
+            name=moment.document.name,
+        )
+
+    def _lanes(self, moment: Moment, window: Window) -> tuple[LaneFrame, ...]:
+        stage = self._session.timeline.stage
+        views = [stage.view(moment, lane) for lane in moment.lanes]
+        first = views[0]
+        pairs = zip(moment.lanes, views, strict=True)
+        return tuple(self._lane(moment, lane, view, None if view is first else first, window) for lane, view in pairs)
+
+    def _lane(
+        self, moment: Moment, lane: Lane, view: LaneView | None, first: LaneView | None, window: Window
+    ) -> LaneFrame:
+        pictures, details, message = self._pictures(view, first, window)
+        scalars, strip, kind = self._session.measurer.take(lane.number)
+        return LaneFrame(
+            lane=lane.number,
+            model=lane.model_name,
+            algorithm=lane.algorithm.name,
+            iteration=lane.iteration,
+            status=self._status(lane),
+            residual=lane.residual,
+            pictures=pictures,
+            scalars=scalars,
+            message=lane.message or message,
+            details=details,
+            parameters=lane.algorithm.values(),
+            limit=moment.limit(lane),
+            base=lane.base,
+            strip=strip,
+            log_partition_kind=kind,
+        )
+
+    def _pictures(
+        self, view: LaneView | None, first: LaneView | None, window: Window
+    ) -> tuple[Mapping[str, np.ndarray], Mapping[str, object], str]:
+        if view is None:
+            return {}, {}, ""
+        workspace, pixel = self._session.workspace, self.view.inspect
+        try:
+            pictures = workspace.pictures(self.view.layers, view, window, first)
+            height, width = view.document.shape
+            inside = pixel is not None and 0 <= pixel[0] < height and 0 <= pixel[1] < width
+            return pictures, workspace.details(view, pixel) if pixel is not None and inside else {}, ""
+        except StudioError as error:  # beliefs that have no value, such as contradictions found on the way
+            return {}, {}, str(error)
+
+    def _status(self, lane: Lane) -> Status:
+        if lane.status == "stopped" or lane.status == "converged":
+            return lane.status
+        if lane.diverging:
+            return "diverging"
+        if lane.status == "iteration limit" or self._session.running:
+            return lane.status
+        return "paused" if lane.stepped else "idle"
+
+    def _rate(self) -> float:
+        """Iterations a second, 0 when none was done within the last second."""
+        if len(self._ticks) < 2 or self._clock() - self._ticks[-1] > 1.0:
+            return 0.0
+        span = self._ticks[-1] - self._ticks[0]
+        return (len(self._ticks) - 1) / span if span > 0 else 0.0

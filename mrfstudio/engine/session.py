@@ -1,0 +1,301 @@
+"""A session: one evidence, one to six lanes, one undo stack. Commands go in, frames come out; one thread uses it.
+
+    session = Session(SegmentWorkspace(), "grid-border-64")
+    session.apply(Paint("observed", 0, ((3.5, 4.5), (20.5, 4.5)), radius=1))
+    frame = session.advance(0.01)
+
+The course of things is in `timeline`; here are transport, undo, the view and the making of frames.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mrfstudio.engine.commands import (
+    Command,
+    Pause,
+    Play,
+    Redo,
+    Restart,
+    Scrub,
+    SetImage,
+    SetSpeed,
+    SetView,
+    Step,
+    Transport,
+    Undo,
+)
+from mrfstudio.engine.document import Document
+from mrfstudio.engine.edits import MOST_ITERATIONS, Continue, make_lane
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.history import BUDGET
+from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.lanes import Moment, Stage
+from mrfstudio.engine.measuring import Measurer
+from mrfstudio.engine.reporter import Reporter
+from mrfstudio.engine.timeline import Timeline
+from mrfstudio.engine.undo import UndoStack, UndoStep
+from mrfstudio.engine.workspaces.contract import Workspace
+
+
+class Session:
+    """See the module's text. A refused command changes nothing; its reason is the next frame's `message`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        model: str,
+        algorithm: str = "bp",
+        parameters: dict[str, Any] | None = None,
+        *,
+        document: Document | None = None,
+        limits: Limits | None = None,
+        memory: int = BUDGET,
+        threads: int | None = None,
+        playing: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        stage = Stage(workspace, threads)
+        lane = make_lane(stage, 0, model, algorithm, parameters or {})
+        origin = Moment(0, document or workspace.blank(), (lane,), limits or workspace.limits)
+        self._take(Timeline(stage, origin, memory), playing, clock)
+
+    @classmethod
+    def of_timeline(cls, timeline: Timeline, clock: Callable[[], float] = time.monotonic) -> Session:
+        """A paused session that goes on from a timeline, as read from a file."""
+        session = cls.__new__(cls)
+        session._take(timeline, False, clock)
+        return session
+
+    def _take(self, timeline: Timeline, playing: bool, clock: Callable[[], float]) -> None:
+        self.timeline = timeline
+        self.undo = UndoStack()
+        self.playing = playing
+        """Whether the person wants iterations to run; they run while any lane has not ended."""
+        self.speed: float | None = None
+        self.measurer = Measurer(timeline.stage)
+        self._reporter = Reporter(self, clock)
+        self._clock = clock
+        self._goal: int | None = None  # the iteration that Step asked for
+        self._due = -math.inf  # the clock's time of the next iteration
+        self._waiting: list[tuple[Command, int]] = []  # edits given while a past moment is being recomputed
+        self._number = 0
+        self._saved = 0  # edits that a file holds
+        self._edits = 0
+        self._message = ""
+        self._dirty = True  # something changed since the last frame
+        self._answer_first = False  # evidence changed since the last frame
+
+    # What a session is ------------------------------------------------------------------------------------------------
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.timeline.stage.workspace
+
+    @property
+    def moment(self) -> Moment:
+        """What is shown."""
+        return self.timeline.moment
+
+    @property
+    def document(self) -> Document:
+        return self.moment.document
+
+    @property
+    def modified(self) -> bool:
+        return self._edits != self._saved
+
+    @property
+    def applied(self) -> int:
+        """The number of the last command whose effect a frame would show."""
+        return self._waiting[0][1] - 1 if self._waiting else self._number
+
+    @property
+    def running(self) -> bool:
+        """Whether iterations are to be computed, now or when they are due."""
+        if self.timeline.target is not None or self._goal is not None:
+            return True
+        return self.playing and (self.moment.active or self.timeline.in_past)
+
+    @property
+    def wait(self) -> float | None:
+        """Seconds until `advance` has something to do: 0 now, None never."""
+        if self._dirty or self.timeline.target is not None or self._goal is not None:
+            return 0.0
+        if not self.running:
+            return None
+        return max(0.0, self._due - self._clock())
+
+    def mark_saved(self) -> None:
+        self._saved = self._edits
+        self._dirty = True
+
+    def say(self, message: str) -> None:
+        """Put a sentence into the next frame."""
+        self._message = message
+        self._dirty = True
+
+    # Commands ---------------------------------------------------------------------------------------------------------
+
+    def apply(self, command: Command, number: int | None = None) -> Command | None:
+        """Do what a command says. Returns the command that undoes it, None if there is nothing to undo.
+
+        `number` is the sender's; frames say which one they show. A command that cannot be done is refused in the next
+        frame's message. An edit given while a past moment is recomputed waits for it.
+        """
+        self._number = self._number + 1 if number is None else number
+        self._dirty = True
+        beginning = isinstance(command, Restart | SetImage)
+        if self.timeline.target is not None and beginning:
+            self.timeline.target = None  # there will be no past to look at
+            self._flush_waiting()
+        elif self.timeline.target is not None and (command.undoable or isinstance(command, Undo | Redo)):
+            self._waiting.append((command, self._number))
+            return None
+        return self._do(command)
+
+    def _do(self, command: Command) -> Command | None:
+        try:
+            if isinstance(command, Transport):
+                self._transport(command)
+                return None
+            edited = self.timeline.edit(command)
+        except StudioError as refusal:
+            self._message = str(refusal)
+            return None
+        if edited.changed:
+            self._changed(edited.anew)
+        if edited.inverse is not None:
+            self.undo.push(command, edited.inverse)
+        return edited.inverse
+
+    def _changed(self, anew: bool) -> None:
+        self._edits += 1
+        self._answer_first = True
+        self._goal = None
+        self.measurer.cut(-1 if anew else self.timeline.iteration)
+
+    def _transport(self, command: Transport) -> None:
+        timeline = self.timeline
+        if isinstance(command, Play):
+            self.playing, self._goal = True, None
+            if timeline.target is None and not timeline.in_past and not self.moment.active:
+                timeline.edit(Continue(self.moment.limits.iterations))
+        elif isinstance(command, Pause):
+            self.playing, self._goal = False, None
+        elif isinstance(command, Step):
+            self._step(command.count)
+        elif isinstance(command, Scrub):
+            self._seek(command.iteration)
+        elif isinstance(command, SetSpeed):
+            self._set_speed(command.iterations_per_second)
+        elif isinstance(command, Restart):
+            timeline.restart()
+            self._goal = None
+            self.measurer.cut(-1)
+        elif isinstance(command, Undo | Redo):
+            self._undo(command)
+        elif isinstance(command, SetView):
+            self._reporter.view = command
+        else:
+            raise StudioError(f"A session does not know the command {type(command).__name__}.")
+
+    def _step(self, count: int) -> None:
+        if not -MOST_ITERATIONS <= count <= MOST_ITERATIONS:
+            raise StudioError(f"Step by {count} iterations: expected at most {MOST_ITERATIONS} at once.")
+        target = self.timeline.target
+        here = self._goal if self._goal is not None else self.moment.iteration if target is None else target
+        if here + count <= self.timeline.newest:
+            self._seek(here + count)
+        else:
+            self.playing, self._goal = False, here + count
+
+    def _seek(self, iteration: int) -> None:
+        self.playing, self._goal = False, None
+        self.timeline.seek(iteration, with_previous=self._reporter.wants("residual"))
+
+    def _set_speed(self, speed: float | None) -> None:
+        if speed is not None and not (math.isfinite(speed) and speed > 0):
+            raise StudioError(f"The speed is {speed} iterations a second: expected a number above 0.")
+        self.speed = speed
+        self._due = self._clock()
+
+    def _undo(self, command: Transport) -> None:
+        """Take back the last step, or do it again. Each part is a command of its own in the log."""
+        back = isinstance(command, Undo)
+        step: UndoStep | None = self.undo.to_undo() if back else self.undo.to_redo()
+        if step is None:
+            return
+        inverses = []
+        for part in reversed(step.inverses):
+            edited = self.timeline.edit(part)
+            if edited.changed:
+                self._changed(edited.anew)
+            if edited.inverse is not None:
+                inverses.append(edited.inverse)
+        # What took the last part back comes first when it is done again.
+        (self.undo.undone if back else self.undo.redone)(tuple(inverses))
+
+    def _flush_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for command, _ in waiting:
+            self._do(command)
+
+    # Time -------------------------------------------------------------------------------------------------------------
+
+    def advance(self, budget: float) -> Frame | None:
+        """Compute whole iterations for about `budget` seconds and report; None if there is nothing new to say.
+
+        A frame that shows a new stroke comes before the next iteration; the call after it computes at least one.
+        """
+        deadline = self._clock() + budget
+
+        def more() -> bool:
+            return self._clock() < deadline
+
+        if self._answer_first:
+            self._answer_first = False
+        elif self.timeline.target is not None:
+            self._walk(more)
+        else:
+            while self._is_due():
+                self._tick()
+                if not more():
+                    break
+        if not self._dirty:
+            return None
+        self._dirty = False
+        message, self._message = self._message, ""
+        return self._reporter.frame(message)
+
+    def _walk(self, more: Callable[[], bool]) -> None:
+        if self.timeline.walk(more):
+            self._dirty = True
+            self._flush_waiting()
+
+    def _is_due(self) -> bool:
+        if self._goal is not None:
+            return True
+        return self.running and self._clock() >= self._due
+
+    def _tick(self) -> None:
+        timeline = self.timeline
+        if self._goal is not None and not timeline.in_past and not self.moment.active:
+            timeline.edit(Continue(1))
+            if not self.moment.active:  # every lane was stopped by an error, or its answer is final
+                self._goal = None
+                return
+        if timeline.forward():
+            self.measurer.measure(timeline.moment, strip=self._reporter.wants("strip"))
+        self._dirty = True
+        self._reporter.ticked()
+        if self._goal is not None and timeline.iteration >= self._goal:
+            self._goal = None
+        if self.speed is not None:
+            # Counted from when it was due, so that one late iteration does not slow all that follow; but not from long
+            # ago, or they would come in a rush.
+            self._due = max(self._due + 1 / self.speed, self._clock() - 1 / self.speed)

@@ -1,0 +1,178 @@
+"""What a session needs to know about a workspace: from painted layers to evidence, from a state to pictures.
+
+A workspace is one file in this package. The session knows lanes, commands, history and frames, and nothing of what the
+layers mean; the workspace knows that, and nothing of time. Both are told apart so that a second kind of image, or a
+graph without one, needs no second session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.commands import Command, SetImage
+from mrfstudio.engine.document import Document, LayerSpec, blank_document, frozen, painted
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.frames import NO_HINT
+from mrfstudio.engine.inference.contract import Algorithm, State
+from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.views import LABEL_PICTURES, Beliefs, Window, label_pictures, thumbnail
+
+SOFT_HINT = -10.0
+"""Log-potential of the labels that a hint speaks against: strength s < 1 gives s times this, strength 1 forbids."""
+
+
+@dataclass(frozen=True, eq=False)
+class LaneView:
+    """One lane at one moment, as a workspace sees it. Beliefs are computed at most once."""
+
+    document: Document
+    model: Any
+    algorithm: Algorithm
+    evidence: Evidence
+    state: State
+    previous: State | None = None
+
+    @cached_property
+    def beliefs(self) -> Tensor:
+        """The algorithm's beliefs in the model's own shape."""
+        with torch.no_grad():
+            return self.algorithm.beliefs(self.model, self.evidence, self.state)
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """Whatever a workspace computes from this view once."""
+        return {}
+
+
+class Workspace:
+    """Base of all workspaces. A subclass gives at least `load`, `evidence`, `pictures` and `thumbnail`."""
+
+    name: ClassVar[str]
+    layers: tuple[LayerSpec, ...]
+    limits: Limits = Limits(iterations=15, tolerance=1e-4)
+    largest_side: int = 256
+    shape: tuple[int, int] = (30, 30)
+    """Height and width of the document a session begins with."""
+
+    # Documents --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def specs(self) -> Mapping[str, LayerSpec]:
+        return {spec.name: spec for spec in self.layers}
+
+    def blank(self) -> Document:
+        """The document of a session in which nothing was opened yet."""
+        return blank_document(self.layers, self.shape)
+
+    def edited(self, document: Document, command: Command) -> Document | None:
+        """The document after a command; None if the command is not about documents."""
+        if isinstance(command, SetImage):
+            return self.opened(command)
+        return painted(document, command, self.specs)
+
+    def opened(self, command: SetImage) -> Document:
+        """The document of another picture: its first layer is the picture, the others are empty."""
+        spec = self.layers[0]
+        observed = self._checked(command.observed, spec)
+        document = blank_document(self.layers, observed.shape, command.name).with_layers({spec.name: observed})
+        if command.truth is None:
+            return document
+        truth = np.array(command.truth, np.uint8)
+        if truth.shape != observed.shape:
+            raise StudioError(f"The truth has shape {truth.shape}: expected that of the picture, {observed.shape}.")
+        return replace(document, truth=frozen(truth))
+
+    def _checked(self, observed: np.ndarray, spec: LayerSpec) -> np.ndarray:
+        given = np.asarray(observed)
+        if given.ndim != 2 or not given.size or given.dtype.kind not in "iub":
+            raise StudioError(f"The picture is {given.dtype} of shape {given.shape}: expected whole numbers (h, w).")
+        if max(given.shape) > self.largest_side:
+            size, most = f"{given.shape[1]}×{given.shape[0]}", self.largest_side
+            raise StudioError(f"The picture has {size} pixels: expected at most {most} on a side; make it smaller.")
+        odd = ~np.isin(given, spec.values)
+        if odd.any():
+            known = ", ".join(map(str, spec.values))
+            raise StudioError(f"The picture holds the value {given[odd][0]}: expected only {known}.")
+        return np.array(given, np.uint8)
+
+    # Models and evidence ----------------------------------------------------------------------------------------------
+
+    def load(self, name: str) -> Any:
+        """The model of a shipped name or a path; the same object for the same name."""
+        raise NotImplementedError
+
+    def evidence(self, document: Document, model: Any) -> Evidence:
+        """What the layers say, for one model. Raises `ContradictoryEvidence` where nothing is left of a node."""
+        raise NotImplementedError
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    def pictures(
+        self, names: tuple[str, ...], view: LaneView, window: Window, first: LaneView | None
+    ) -> Mapping[str, np.ndarray]:
+        """The pictures asked for, as far as this workspace has them; `first` is the first lane if this is another."""
+        raise NotImplementedError
+
+    def thumbnail(self, view: LaneView) -> np.ndarray:
+        """A small picture for the strip of iterations."""
+        raise NotImplementedError
+
+    def measure(self, view: LaneView) -> Mapping[str, float]:
+        """`iou` and `nce_bits` against the truth, as far as it is known."""
+        return {}
+
+    def details(self, view: LaneView, pixel: tuple[int, int]) -> Mapping[str, object]:
+        """Plain values about one pixel for an inspector."""
+        return {}
+
+    def log_partition_stride(self, view: LaneView) -> int:
+        """At every how many iterations log Z is worth its time; 0 is never."""
+        return 1
+
+    def place(self, document: Document, model: Any, name: str, index: tuple[int, ...]) -> str:
+        """Where an entry of a state's tensor lies, in words."""
+        return f"entry {', '.join(map(str, index))} of its {name}"
+
+
+class LabelWorkspace(Workspace):
+    """A workspace whose nodes have labels: all pictures come from one array of label probabilities."""
+
+    def label_beliefs(self, view: LaneView) -> Tensor:
+        """(H, W, labels)."""
+        raise NotImplementedError
+
+    def labels(self, view: LaneView) -> Beliefs:
+        """Label probabilities (H, W, labels) float32, computed once for a view."""
+        if "labels" not in view.kept:
+            with torch.no_grad():
+                view.kept["labels"] = self.label_beliefs(view).to(torch.float32).cpu().numpy()
+        beliefs: Beliefs = view.kept["labels"]
+        return beliefs
+
+    def pictures(
+        self, names: tuple[str, ...], view: LaneView, window: Window, first: LaneView | None
+    ) -> Mapping[str, np.ndarray]:
+        if not LABEL_PICTURES & set(names):
+            return {}
+        compared = None if first is None or "difference" not in names else self.labels(first)
+        return label_pictures(names, self.labels(view), window, compared)
+
+    def thumbnail(self, view: LaneView) -> np.ndarray:
+        return thumbnail(self.labels(view))
+
+
+def hint_potentials(hints: np.ndarray, strength: np.ndarray, labels: int) -> np.ndarray:
+    """Log-potentials (…, labels) float32 of hints (…): 0 for the hinted label and where there is none."""
+    log = np.zeros((*hints.shape, labels), np.float32)
+    hinted = hints != NO_HINT
+    against = np.where(strength[hinted] < 1, SOFT_HINT * strength[hinted], -np.inf)
+    log[hinted] = np.where(np.arange(labels) != hints[hinted][:, None], against[:, None], 0.0)
+    return log
