@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from launcher.progress import Stop, run, say, works
-from launcher.system_libraries import missing_libraries, missing_sentence
+from launcher.system_libraries import APT_INSTALL, as_root, missing_libraries, missing_sentence
 
 TORCH_INDEX = "MRFSTUDIO_TORCH_INDEX"
 
@@ -132,7 +132,8 @@ class Environment:
         outer = [sys.executable, "-m", "pip", "--python", str(self.python)]
         if works([*outer, "--version"]):
             return outer
-        raise Stop("This Python has no ensurepip and no pip: on Debian, run `sudo apt-get install --yes python3-venv`.")
+        advice = f": run `{as_root([*APT_INSTALL, 'python3-venv'])}`" if shutil.which("apt-get") else ""
+        raise Stop(f"This Python has neither ensurepip nor pip, so nothing can be installed{advice}.")
 
     def install(self, dev: bool) -> None:
         """Torch first, in its CPU build where that is wanted and found; then the project with everything else."""

@@ -48,6 +48,11 @@ QT_FILES = ("QtWidgets.abi3.so", "QtSvg.abi3.so", "QtDBus.abi3.so", "Qt/plugins/
 APT_INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends"]
 
 
+def as_root(command: list[str]) -> str:
+    """The words to type for a command that needs root."""
+    return " ".join(command if os.geteuid() == 0 else ["sudo", *command])
+
+
 def missing_libraries(packages: Path) -> list[str]:
     """The shared libraries that the Qt in this site-packages folder would not find."""
     files = [str(path) for pattern in QT_FILES for path in (packages / "PySide6").glob(pattern)]
@@ -65,7 +70,7 @@ def missing_sentence(missing: list[str]) -> str:
     packages = sorted({DEBIAN_PACKAGES[name] for name in missing if name in DEBIAN_PACKAGES})
     start = f"Qt needs {', '.join(missing)}, which this machine does not have: "
     if packages and shutil.which("apt-get"):
-        return f"{start}run `sudo {' '.join([*APT_INSTALL, *packages])}`."
+        return f"{start}run `{as_root([*APT_INSTALL, *packages])}`."
     return start + "install what contains it with your system's package manager."
 
 
@@ -89,7 +94,7 @@ def apt_install(packages: list[str]) -> None:
     if not shutil.which("apt-get"):
         raise Stop(f"`setup --system` knows only Debian's apt-get: install {', '.join(packages)} in your system's way.")
     if os.geteuid() != 0:
-        raise Stop(f"`setup --system` must run as root: use sudo, or run `sudo {' '.join(command)}`.")
+        raise Stop(f"`setup --system` must run as root: use sudo, or run `{as_root(command)}`.")
     run("Reading the package lists", ["apt-get", "update"])  # old lists may do as well: only the next step decides
     output = run("Installing system libraries", command)
     if output is not None:

@@ -275,11 +275,16 @@ LDD = """
 """
 
 
-def test_missing_libraries_come_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="root is a notion of Unix")
+@pytest.mark.parametrize(("user", "sudo"), [(0, ""), (1000, "sudo ")], ids=["root", "person"])
+def test_missing_libraries_come_with_the_command_that_installs_them(
+    monkeypatch: pytest.MonkeyPatch, user: int, sudo: str
+):
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     sentence = system_libraries.missing_sentence(system_libraries.not_found(LDD))
     assert "libEGL.so.1, libxcb-cursor.so.0" in sentence
-    assert sentence.endswith("`sudo apt-get install --yes --no-install-recommends libegl1 libxcb-cursor0`.")
+    assert sentence.endswith(f"`{sudo}apt-get install --yes --no-install-recommends libegl1 libxcb-cursor0`.")
 
 
 def test_without_apt_the_libraries_are_named_all_the_same(monkeypatch: pytest.MonkeyPatch):
