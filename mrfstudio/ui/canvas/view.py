@@ -44,7 +44,7 @@ class CanvasBase(QWidget):
     radius_changed = Signal(float)
     strength_changed = Signal(float)
     view_changed = Signal(object)
-    """(top, left, height, width) of the pixels that can be seen now."""
+    """The picture was moved or zoomed: (top, left, height, width) of the pixels that can be seen now."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +58,6 @@ class CanvasBase(QWidget):
         self.pinned: tuple[int, int] | None = None
         self.empty_text = EMPTY
         self._stale = False
-        self._seen: tuple[int, int, int, int] | None = None
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
         self._stale_timer.setInterval(STALE_AFTER)
@@ -197,10 +196,7 @@ class CanvasBase(QWidget):
     def set_transform(self, transform: Transform) -> None:
         self.transform = transform.kept_in_sight(self.scene.shape, QSizeF(self.size()))
         self.update()
-        seen = self.visible_rectangle()
-        if seen != self._seen:
-            self._seen = seen
-            self.view_changed.emit(seen)
+        self.view_changed.emit(self.visible_rectangle())
 
     def visible_rectangle(self) -> tuple[int, int, int, int]:
         """Top, left, height, width of the pixels that can be seen."""

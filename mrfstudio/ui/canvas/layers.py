@@ -1,0 +1,80 @@
+"""The layers a canvas can show, in words: titles, help, and what their colours mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A colour map with its ends: `ticks` are (place from 0 to 1, text)."""
+
+    map: str
+    unit: str
+    ticks: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One row of the layer list."""
+
+    name: str
+    title: str
+    help: str
+    shown: bool = False
+    bar: Bar | None = None
+    """Its colour map; None where labels or plain colours are drawn."""
+
+
+# What travels in direction d, in the order of the residual's first axis; up to 4 on a 4-connected grid.
+DIRECTIONS_8 = ("right", "down", "down-right", "down-left", "left", "up", "up-left", "up-right")
+DIRECTIONS_4 = ("right", "down", "left", "up")
+ARROWS = {
+    "right": "→",
+    "down": "↓",
+    "down-right": "↘",
+    "down-left": "↙",
+    "left": "←",
+    "up": "↑",
+    "up-left": "↖",
+    "up-right": "↗",
+}
+
+
+def direction_names(count: int) -> tuple[str, ...]:
+    """Names of the directions of a grid with 4 or 8 neighbours."""
+    return DIRECTIONS_4 if count == 4 else DIRECTIONS_8[:count]
+
+
+SEGMENT_LAYERS: tuple[Layer, ...] = (
+    Layer("observed", "Observed contours", "The contour pixels that the model is shown.", shown=True),
+    Layer("belief", "Labels", "The most probable label of each pixel, the more opaque the more certain.", shown=True),
+    Layer("decoded", "Decoded labels", "The most probable label of each pixel in full colour."),
+    Layer(
+        "entropy",
+        "Entropy",
+        "How undecided each pixel is: 0 bits is certain, 1.58 bits cannot tell three labels apart.",
+        bar=Bar("sequential", "bits", ((0.0, "0"), (0.631, "1"), (1.0, "1.58"))),
+    ),
+    Layer(
+        "residual",
+        "Residual",
+        "How much the messages into each pixel changed in the last iteration.",
+        bar=Bar("heat", "change of a message", ((0.0, "10⁻⁶"), (1 / 3, "10⁻⁴"), (2 / 3, "10⁻²"), (1.0, "1"))),
+    ),
+    Layer(
+        "difference",
+        "Difference of lanes",
+        "Where two lanes disagree: half the summed difference of their label probabilities.",
+        bar=Bar("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
+    ),
+    Layer("clone", "Clones", "The most probable clone of each contour pixel; every clone has its own hue."),
+    Layer(
+        "ownership",
+        "Border ownership",
+        "The side on which the chosen clone expects IN. Zoom in to see arrows.",
+        bar=Bar("cyclic", "side of IN", ((0.0, "→"), (0.25, "↑"), (0.5, "←"), (0.75, "↓"), (1.0, "→"))),
+    ),
+    Layer("hints", "Hints", "What you told the model, striped; paler where it is soft.", shown=True),
+    Layer("truth", "Truth", "The true labels, where they are known."),
+)

@@ -1,0 +1,89 @@
+"""How the label probabilities are spread over the pixels: certain pixels pile up at both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mrfstudio.engine.frames import LaneFrame
+from mrfstudio.ui.colours import colours_of, faded
+from mrfstudio.ui.panels.legend import LABELS
+from mrfstudio.ui.theme import px
+
+
+class Histogram(QWidget):
+    """One row of bars for each label. Heights are square roots of shares, so that few undecided pixels are seen."""
+
+    def __init__(self, labels: Sequence[str] = LABELS, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.labels = tuple(labels)
+        self.shares: np.ndarray | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Histogram of marginals")
+        self.setToolTip(
+            "<b>Marginals</b><br>How many pixels give each label which probability, from 0 (left) to 1 (right). "
+            "Bars are square roots of shares, so that few undecided pixels are seen."
+        )
+
+    def set_lane(self, lane: LaneFrame) -> None:
+        """Show the `histogram` picture of a lane, if it has one."""
+        shares = lane.pictures.get("histogram")
+        if shares is not None:
+            self.set_shares(shares)
+
+    def set_shares(self, shares: np.ndarray | None) -> None:
+        """(labels, bins): the share of pixels whose probability of a label falls into each bin."""
+        self.shares = shares
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(px(self, 180), px(self, 130))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(px(self, 110), px(self, 90))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        colours, metrics = colours_of(self), self.fontMetrics()
+        bold = QFont(self.font())
+        bold.setBold(True)
+        painter.setFont(bold)
+        painter.setPen(QColor(colours.text))
+        painter.drawText(QPointF(px(self, 4), metrics.ascent() + px(self, 1)), "marginals")
+        painter.setFont(self.font())
+        top, bottom = round(metrics.height() * 1.5) + px(self, 2), metrics.height() + px(self, 3)
+        area = QRectF(px(self, 4), top, self.width() - px(self, 8), max(self.height() - top - bottom, 1))
+        painter.fillRect(area, QColor(colours.surface))
+        if self.shares is None:
+            painter.setPen(QColor(colours.muted))
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, "no beliefs yet")
+        else:
+            row = area.height() / len(self.shares)
+            for label, shares in enumerate(self.shares):
+                place = QRectF(area.left(), area.top() + row * label, area.width(), row)
+                self._paint_row(painter, label, shares, place)
+        painter.setPen(QColor(colours.muted))
+        below = QRectF(area.left(), area.bottom() + px(self, 2), area.width(), metrics.height())
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, "0")
+        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "probability")
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, "1")
+
+    def _paint_row(self, painter: QPainter, label: int, shares: np.ndarray, place: QRectF) -> None:
+        colours, metrics = colours_of(self), self.fontMetrics()
+        width, room = place.width() / len(shares), place.height() - 3
+        painter.setBrush(QColor(colours.labels[label % len(colours.labels)]))
+        painter.setPen(QPen(faded(colours.text, 0.35), 0))
+        for index, height in enumerate(np.sqrt(np.clip(shares, 0, 1)).tolist()):
+            if height > 0:
+                tall = max(height * room, 1.0)
+                painter.drawRect(QRectF(place.left() + index * width, place.bottom() - tall, width - 1, tall))
+        painter.setPen(QPen(QColor(colours.border), 1))
+        painter.drawLine(place.bottomLeft(), place.bottomRight())
+        if place.height() > metrics.height() * 0.9:
+            name = self.labels[label] if label < len(self.labels) else str(label)
+            painter.setPen(QColor(colours.muted))
+            painter.drawText(place, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, name)

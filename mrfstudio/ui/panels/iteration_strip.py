@@ -1,0 +1,168 @@
+"""The first iterations after the last edit as small pictures; a click goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mrfstudio.engine.commands import Scrub
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.canvas.overlays import Look, as_image, belief
+from mrfstudio.ui.colours import colours_of, faded
+from mrfstudio.ui.theme import px
+
+COUNT = 15
+
+
+class IterationStrip(QWidget):
+    """Fifteen places. They are there before their pictures, so that nothing moves when these arrive."""
+
+    command = Signal(object)
+
+    def __init__(self, lane: int = 0, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.lane = lane
+        self.base = 0
+        self.iteration = 0
+        self.pictures: dict[int, np.ndarray] = {}
+        """By iteration: (h, w, labels) uint8 of 255 × belief."""
+        self._drawn: dict[int, np.ndarray] = {}
+        self._hover: int | None = None
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("First iterations")
+        self.setAccessibleDescription("Left and right arrow keys go through the first fifteen iterations.")
+        self.setToolTip("<b>First iterations</b><br>Labels after each of the first fifteen. Click one to go there.")
+
+    def set_frame(self, frame: Frame) -> None:
+        """Add the pictures of a frame."""
+        lane = next((each for each in frame.lanes if each.lane == self.lane), None)
+        if lane is None:
+            return
+        if frame.cut is not None:
+            last = frame.cut
+            self._keep(lambda iteration: iteration <= last)
+        self.base = lane.base
+        for iteration, picture in lane.strip:
+            self.pictures[iteration] = picture
+            self._drawn.pop(iteration, None)
+        self._keep(lambda iteration: self.base < iteration <= self.base + COUNT)
+        self.iteration = frame.iteration
+        self.update()
+
+    def clear(self) -> None:
+        self.base = self.iteration = 0
+        self.pictures.clear()
+        self._drawn.clear()
+        self.update()
+
+    def _keep(self, wanted: Callable[[int], bool]) -> None:
+        for iteration in [each for each in self.pictures if not wanted(each)]:
+            del self.pictures[iteration]
+            self._drawn.pop(iteration, None)
+
+    # Geometry ---------------------------------------------------------------------------------------------------------
+
+    def sizeHint(self) -> QSize:
+        return QSize(px(self, 600), px(self, 46) + self.fontMetrics().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(px(self, 240), self.sizeHint().height())
+
+    def place(self, iteration: int) -> QRectF:
+        """Where an iteration's picture is drawn, a square."""
+        cell = self.width() / COUNT
+        side = min(cell - px(self, 4), self.height() - self.fontMetrics().height() - px(self, 4))
+        x = (iteration - self.base - 1) * cell + (cell - side) / 2
+        return QRectF(round(x), px(self, 2), round(side), round(side))
+
+    def iteration_at(self, x: float) -> int | None:
+        """The iteration under a position that has a picture, else None."""
+        index = self.base + 1 + int(x / (self.width() / COUNT))
+        return index if index in self.pictures else None
+
+    # Painting ---------------------------------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        colours, metrics = colours_of(self), self.fontMetrics()
+        for iteration in range(self.base + 1, self.base + COUNT + 1):
+            square = self.place(iteration)
+            known = iteration in self.pictures
+            if known:
+                painter.fillRect(square, QColor(colours.paper))
+                image = as_image(self._image(iteration))
+                painter.drawImage(_fitted(square, image.width(), image.height()), image)
+            present = iteration == self.iteration
+            colour = colours.accent if present else colours.outline if known else colours.border
+            painter.setPen(QPen(QColor(colour), 3 if present else 1))
+            painter.setBrush(Qt.BrushStyle.NoBrush if not self._lit(iteration) else faded(colours.accent, 0.25))
+            painter.drawRect(square.adjusted(0.5, 0.5, -0.5, -0.5))
+            painter.setPen(QColor(colours.text if known else colours.muted))
+            below = QRectF(square.center().x() - 40, square.bottom() + 1, 80, metrics.height())
+            painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, str(iteration))
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(colours.focus), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+
+    def _lit(self, iteration: int) -> bool:
+        return iteration == self._hover and iteration in self.pictures
+
+    def _image(self, iteration: int) -> np.ndarray:
+        if iteration not in self._drawn:
+            look = Look(dark=colours_of(self).name == "dark")
+            shares = self.pictures[iteration].astype(np.float32) / 255
+            self._drawn[iteration] = np.ascontiguousarray(belief(shares, look))
+        return self._drawn[iteration]
+
+    # Hands ------------------------------------------------------------------------------------------------------------
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._hover = self.iteration_at(event.position().x())
+        self.setCursor(Qt.CursorShape.ArrowCursor if self._hover is None else Qt.CursorShape.PointingHandCursor)
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        iteration = self.iteration_at(event.position().x())
+        if iteration is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.command.emit(Scrub(iteration))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hover = None
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+        elif self.iteration + step in self.pictures:
+            self.command.emit(Scrub(self.iteration + step))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._drawn.clear()
+            self.update()
+        elif event.type() == QEvent.Type.FontChange:
+            self.updateGeometry()
+
+
+def _fitted(square: QRectF, width: int, height: int) -> QRectF:
+    """The largest rectangle of a picture's shape in the middle of a square."""
+    scale = min(square.width() / width, square.height() / height)
+    size = QPointF(width * scale, height * scale)
+    return QRectF(square.center() - size / 2, square.center() + size / 2)
