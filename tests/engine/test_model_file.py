@@ -27,7 +27,7 @@ CARD: dict[str, Any] = {
     "seed": 3,
     "command": "mrfstudio train toy --out toy.safetensors",
     "scores": {"test": {"iou": 0.95, "nce_bits": math.nan}},
-    "hyperparameters": {"clones": 16, "tied": True},
+    "hyperparameters": {"clones": 16, "tied": True, "labels": ["IN", "OUT"]},
     "training_seconds": 12.5,
 }
 
@@ -76,6 +76,13 @@ def test_a_saved_model_is_read_back_with_its_card(path: Path) -> None:
     assert found.tensors["n"].item() == 7
     assert found.card["hyperparameters"] == CARD["hyperparameters"]
     assert found.card["scores"]["test"] == {"iou": 0.95, "nce_bits": None}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX file modes")
+def test_a_model_is_as_readable_as_any_new_file(path: Path) -> None:
+    plain = path.with_name("plain")
+    plain.touch()
+    assert path.stat().st_mode == plain.stat().st_mode
 
 
 def test_tensors_that_share_memory_are_saved(tmp_path: Path) -> None:
@@ -242,6 +249,7 @@ def test_the_card_page_tells_command_seed_time_and_scores(path: Path) -> None:
         "| test: iou | 0.95 |",
         "| test: nce bits | – |",
         "| tied | yes |",
+        "| labels | IN, OUT |",
     ):
         assert line in text.splitlines()
     assert read_card(path).card["seed"] == 3

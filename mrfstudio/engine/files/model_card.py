@@ -71,5 +71,7 @@ def _cell(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_cell(name, item) for item in value)
     text = str(value).replace("|", "\\|").replace("\n", " ")
     return f"`{text}`" if name == "command" else text

@@ -89,7 +89,7 @@ def save_model(path: str | os.PathLike[str], kind: str, tensors: Mapping[str, Te
 
     `card` must be ready for JSON; numbers that are not finite become null.
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     path = Path(path)
     # Copies, because tensors that share memory or have strides are refused by the format.
@@ -103,7 +103,8 @@ def save_model(path: str | os.PathLike[str], kind: str, tensors: Mapping[str, Te
     metadata = {KEY: json.dumps(described, ensure_ascii=False, allow_nan=False)}
     try:
         with atomic_path(path) as temporary:
-            save_file(plain, temporary, metadata)
+            # The library's own writer makes files that nobody else may read.
+            temporary.write_bytes(save(plain, metadata))
     except OSError as problem:
         raise ModelFileError(f"{path} could not be written: {problem.strerror or problem}.") from problem
     return path

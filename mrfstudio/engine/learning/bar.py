@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mrfstudio.engine.learning.progress import Progress, duration
+from mrfstudio.engine.learning.progress import Progress, duration, metrics_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ def _bar(records: Iterator[Progress], unit: str, console: Console) -> Iterator[P
         task = bar.add_task("training", words="")
         measured = ""
         for record in records:
-            measured = validation_words(record) or measured
+            measured = metrics_in_words(record.validation) or measured
             words = " · ".join(part for part in (loss_words(record, unit), measured, pace_words(record)) if part)
             bar.update(task, description=record.state, completed=finished_part(record), total=1.0, words=words)
             if record.notice:
@@ -48,7 +48,7 @@ def _lines(records: Iterator[Progress], unit: str, console: Console) -> Iterator
         if due and record.state == "running":
             shown = record.seconds
             parts = [f"step {record.step}/{record.total_steps}", loss_words(record, unit)]
-            parts += [validation_words(record), pace_words(record)]
+            parts += [metrics_in_words(record.validation), pace_words(record)]
             console.print(" · ".join(filter(None, parts)), highlight=False, markup=False, soft_wrap=True)
         yield record
 
@@ -63,10 +63,6 @@ def finished_part(record: Progress) -> float:
 
 def loss_words(record: Progress, unit: str) -> str:
     return f"loss {record.smoothed_loss:.4f} {unit}"
-
-
-def validation_words(record: Progress) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in record.validation.items())
 
 
 def pace_words(record: Progress) -> str:

@@ -118,10 +118,15 @@ def ending_sentence(reason: Reason, found: str, last: Progress, kept_step: int, 
         "time": "The time is up",
         "diverged": f"{found}, so training stopped",
     }[reason]
-    measured = ", ".join(f"{name} {value:.4g}" for name, value in scores.items())
+    measured = metrics_in_words(scores)
     kept = f"kept the parameters of step {kept_step}" + (f" ({measured})" if measured else "")
     advice = "; try a smaller learning rate or a smaller clip norm" if reason == "diverged" else ""
     return f"{how} after {last.step} steps ({last.epoch:.3g} epochs) in {duration(last.seconds)}: {kept}{advice}."
+
+
+def metrics_in_words(metrics: Mapping[str, float]) -> str:
+    """The first two metrics: a learner lists the one that matters first, and a line has room for no more."""
+    return ", ".join(f"{name} {value:.4f}" for name, value in list(metrics.items())[:2])
 
 
 def duration(seconds: float) -> str:

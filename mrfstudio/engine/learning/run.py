@@ -197,7 +197,8 @@ def _facts(plan: Plan, learner: Learner, seed: int, command: str, start_from: st
         "learner": learner.name,
         "started_from": start_from,
         "made": datetime.date.today().isoformat(),
-        "program": f"mrfstudio {__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads",
+        "program": f"mrfstudio {__version__}, torch {torch.__version__}",
+        "threads": torch.get_num_threads(),
     }
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
