@@ -59,7 +59,7 @@ def test_training_lowers_the_loss_and_keeps_the_best_validation() -> None:
     trainer = toy_trainer()
     records = finish(trainer)
     assert [record.step for record in records] == [*range(1, 29), 28]  # 7 batches, 4 epochs, the last word
-    assert records[-1].state == "done"
+    assert (records[-1].state, records[-1].seconds_left) == ("done", 0.0)
     assert records[-2].smoothed_loss < 0.9 * records[0].loss
     validated = {record.step: record.validation["nce_bits"] for record in records if record.validation}
     assert list(validated) == [7, 14, 21, 28]

@@ -247,7 +247,15 @@ class Trainer:
         """The record of a step, or with no result a repetition of the last one."""
         notice, self._notices = " ".join(self._notices), []
         if result is None and self._last is not None:
-            return replace(self._last, state=state, validation=validation, notice=notice, seconds=self.state.seconds)
+            left = 0.0 if state == "done" else self._last.seconds_left
+            return replace(
+                self._last,
+                state=state,
+                validation=validation,
+                notice=notice,
+                seconds=self.state.seconds,
+                seconds_left=left,
+            )
         every = self.learner.validate_every or self.steps_per_epoch
         steps_left = self.total_steps - self.state.step
         budget_left = None if self.budget is None else self.budget - self.state.seconds
