@@ -7,14 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.frames import Frame, Loaded
 from mrfstudio.ui.engine_thread import EngineThread
-
-STALE_AFTER = 250
-"""Milliseconds without an answer after which results are dimmed: dimming for every stroke would blink."""
 
 Then = Callable[[Any], None]
 
@@ -26,24 +23,22 @@ class Controller(QObject):
     frame = Signal(object)
     message = Signal(str)
     """One sentence for the message bar."""
-    stale = Signal(bool)
-    """Whether what is shown lags behind what was done."""
+    posted = Signal(object, int)
+    """An edit and the number it got: what is shown is stale until a frame has `applied` at least that."""
 
     def __init__(self, thread: EngineThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._thread = thread
         self._workspace = ""
         self._open: dict[int, tuple[Then, Then | None]] = {}
-        self._last_edit: dict[str, int] = {}
+        self._progress: dict[int, Then] = {}
         self._newest: dict[str, Frame] = {}
         self._shown_at: deque[float] = deque(maxlen=240)
         self.engine: Loaded | None = None
-        self._stale_timer = QTimer(self, singleShot=True, interval=STALE_AFTER)
-        self._stale_timer.timeout.connect(self._check_stale)
-        self._is_stale = False
         thread.loaded.connect(self._on_loaded)
         thread.woken.connect(self.on_woken)
         thread.answered.connect(self._on_answered)
+        thread.progressed.connect(self._on_progressed)
         thread.refused.connect(self._on_refused)
         thread.failed.connect(self.message)
 
@@ -66,22 +61,27 @@ class Controller(QObject):
         """Make a workspace the one that iterates; the one shown before pauses."""
         self._workspace = workspace
         self._thread.show(workspace)
-        self._check_stale()
 
     def post(self, command: Command) -> int:
         """Send a command to the shown workspace."""
         number = self._thread.post(self._workspace, command)
         if command.undoable:
-            self._last_edit[self._workspace] = number
-            if not self._stale_timer.isActive():
-                self._stale_timer.start()
+            self.posted.emit(command, number)
         return number
 
-    def ask(self, question: str, then: Then, refused: Then | None = None, **arguments: Any) -> int:
+    def ask(
+        self, question: str, then: Then, refused: Then | None = None, progress: Then | None = None, **arguments: Any
+    ) -> int:
         """Ask the engine; `then` gets the answer. A refusal goes to the message bar, or to `refused`."""
         number = self._thread.ask(self._workspace, question, **arguments)
         self._open[number] = (then, refused)
+        if progress is not None:
+            self._progress[number] = progress
         return number
+
+    def stop(self) -> bool:
+        """End the engine's thread; False if it is still loading."""
+        return self._thread.stop()
 
     def on_woken(self) -> None:
         """Show the frames that wait."""
@@ -97,8 +97,6 @@ class Controller(QObject):
         self.frame.emit(frame)
         if frame.message:
             self.message.emit(frame.message)
-        if self._is_stale:
-            self._check_stale()
 
     def _on_loaded(self, engine: Loaded) -> None:
         self.engine = engine
@@ -106,21 +104,14 @@ class Controller(QObject):
 
     def _on_answered(self, number: int, value: Any) -> None:
         then, _ = self._open.pop(number)
+        self._progress.pop(number, None)
         then(value)
+
+    def _on_progressed(self, number: int, value: Any) -> None:
+        if number in self._progress:
+            self._progress[number](value)
 
     def _on_refused(self, number: int, sentence: str) -> None:
         _, refused = self._open.pop(number, (None, None))
+        self._progress.pop(number, None)
         (refused or self.message.emit)(sentence)
-        # A refused edit changes nothing, so nothing waits for it.
-        for workspace, edit in self._last_edit.items():
-            if edit == number:
-                self._last_edit[workspace] = 0
-        self._check_stale()
-
-    def _check_stale(self) -> None:
-        newest = self.newest
-        waiting = self._last_edit.get(self._workspace, 0)
-        is_stale = waiting > 0 and (newest is None or newest.applied < waiting)
-        if is_stale != self._is_stale:
-            self._is_stale = is_stale
-            self.stale.emit(is_stale)

@@ -5,6 +5,7 @@ The window posts commands and asks questions; the thread answers with signals:
     loaded      the catalogue, the shipped models and the device, once torch is there
     woken       frames wait in the mailbox
     answered    (number, value) of a question
+    progressed  (number, value) of a question that takes longer
     refused     (number, sentence): a command or question that a person can mend
     failed      (sentence): a fault of the program, already in the log; the thread goes on
 """
@@ -17,7 +18,8 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -65,6 +67,7 @@ class EngineThread(QObject):
     loaded = Signal(object)
     woken = Signal()
     answered = Signal(int, object)
+    progressed = Signal(int, object)
     refused = Signal(int, str)
     failed = Signal(str)
 
@@ -74,16 +77,25 @@ class EngineThread(QObject):
         self._queue = CommandQueue()
         self._mailbox = Mailbox()
         self._changed = threading.Condition()
+        self._begin = threading.Event()
         self._stopping = False
         self._visible = ""
         self._broken: set[str] = set()
         self._woken_at = 0.0
         self._woken_for = -1
         self._unseen = False
+        self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
-    def start(self) -> None:
+    def preload(self) -> None:
+        """Begin with what does not disturb the window: reading torch's library into memory."""
         self._thread.start()
+
+    def start(self) -> None:
+        """Import torch, then work."""
+        if self._thread.ident is None:
+            self._thread.start()
+        self._begin.set()
 
     @property
     def alive(self) -> bool:
@@ -119,6 +131,7 @@ class EngineThread(QObject):
         with self._changed:
             self._stopping = True
             self._changed.notify()
+        self._begin.set()
         if self._thread.ident is not None:
             self._thread.join(timeout)
         return not self.alive
@@ -128,6 +141,9 @@ class EngineThread(QObject):
     def _run(self) -> None:
         try:
             _preload_torch()
+            self._begin.wait()
+            if self._stopping:
+                return
             desk = self._make_desk()
             loaded = desk.load()
             self._emit(self.loaded, loaded)
@@ -141,6 +157,7 @@ class EngineThread(QObject):
                 self._work_off(desk)
                 wait = self._advance(desk)
                 self._wake_late()
+                wait = self._continue_task(wait)
             except Exception as error:  # never a silent death: whatever comes is logged and shown
                 log.exception("The engine's thread met an unexpected error")
                 self._emit(self.failed, f"Unexpected error: {error}")
@@ -166,16 +183,41 @@ class EngineThread(QObject):
                     desk.session(item.workspace).apply(item.command, item.number)
                 else:
                     self._answer(desk, item)
-            except StudioError as error:
-                self._emit(self.refused, item.number, str(error))
             except Exception as error:
-                log.exception("Could not do %r", item)
-                self._emit(self.refused, item.number, f"Unexpected error, written to the log: {error}")
+                self._refuse(item.number, error)
+
+    def _refuse(self, number: int, error: Exception) -> None:
+        if isinstance(error, StudioError):
+            self._emit(self.refused, number, str(error))
+        else:
+            log.error("Command or question %d failed", number, exc_info=error)
+            self._emit(self.refused, number, f"Unexpected error, written to the log: {error}")
 
     def _answer(self, desk: Desk, item: Asked) -> None:
         question, arguments = item.request
         value = getattr(desk, question)(item.workspace, **arguments)
-        self._emit(self.answered, item.number, value)
+        if isinstance(value, Generator):
+            self._tasks.append((item.number, value))
+        else:
+            self._emit(self.answered, item.number, value)
+
+    def _continue_task(self, wait: float | None) -> float | None:
+        """Go on with a long answer for a while; less long while a session iterates too. Returns the next wait."""
+        if not self._tasks:
+            return wait
+        number, task = self._tasks[0]
+        until = time.monotonic() + (BUDGET / 2 if wait == 0 else BUDGET)
+        try:
+            while time.monotonic() < until and not self._stopping and not len(self._queue):
+                progress = next(task)
+                self._emit(self.progressed, number, progress)
+        except StopIteration as end:
+            self._tasks.popleft()
+            self._emit(self.answered, number, end.value)
+        except Exception as error:
+            self._tasks.popleft()
+            self._refuse(number, error)
+        return 0.0
 
     def _advance(self, desk: Desk) -> float | None:
         """Step the visible workspace within the budget; returns the seconds until it wants to be stepped again."""

@@ -21,18 +21,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mrfstudio.ui.actions import MENUS, Actions, ActionSpec
+from mrfstudio.ui.actions import MENUS, key_text
 from mrfstudio.ui.theme import px
 
 GESTURES: tuple[tuple[str, str], ...] = (
     ("Left button", "Draw with the tool"),
     ("Right button", "Erase"),
-    ("1  2  3", "Choose what to draw"),
-    ("Ctrl+wheel", "Brush size"),
-    ("Wheel", "Zoom at the pointer"),
+    ("Shift+click", "Straight line from the last point"),
+    ("Alt+click", "Inspect a pixel"),
+    ("B  E  R  F  I", "Brush, eraser, rectangle, fill, inspect"),
+    ("1  2  3  4", "Choose what to draw"),
+    ("[  ]  Ctrl+wheel", "Brush size"),
+    ("Wheel  +  -", "Zoom at the pointer"),
+    ("Home", "Whole picture"),
     ("Space-drag, middle-drag", "Move the picture"),
     ("O held", "Show only what was observed"),
-    ("Alt+click", "Inspect a pixel"),
+    ("Arrows, Enter, Backspace", "Draw and erase with the keyboard"),
     ("Esc", "Back to the canvas"),
     ("Tab", "Next control"),
 )
@@ -41,16 +45,14 @@ GESTURES: tuple[tuple[str, str], ...] = (
 class ShortcutSheet(QDialog):
     """All keys and gestures on one sheet."""
 
-    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Shortcuts")
         columns = QHBoxLayout()
         columns.setSpacing(px(self, 32))
-        menus = {menu: [spec for spec, _ in actions if spec.menu == menu and spec.keys] for menu in MENUS}
-        columns.addLayout(self._column([("Canvas and mouse", list(GESTURES)), ("Run", _rows(menus["Run"]))]))
-        columns.addLayout(self._column([("Edit", _rows(menus["Edit"])), ("View", _rows(menus["View"]))]))
-        rest = [(menu, _rows(menus[menu])) for menu in ("File", "Model", "Help")]
-        columns.addLayout(self._column(rest))
+        columns.addLayout(self._column([("Canvas and mouse", GESTURES), ("Run", rows("Run"))]))
+        columns.addLayout(self._column([("Edit", rows("Edit")), ("View", rows("View"))]))
+        columns.addLayout(self._column([(menu, rows(menu)) for menu in ("File", "Model", "Help")]))
         content = QWidget()
         content.setLayout(columns)
         area = QScrollArea()
@@ -88,11 +90,10 @@ class ShortcutSheet(QDialog):
         return grid
 
 
-def _rows(specs: Sequence[ActionSpec]) -> list[tuple[str, str]]:
-    native = QKeySequence.SequenceFormat.NativeText
-    return [
-        ("  ".join(QKeySequence(key).toString(native) for key in spec.keys), spec.text.rstrip("…")) for spec in specs
-    ]
+def rows(menu: str) -> list[tuple[str, str]]:
+    """The keys of a menu's actions and what they do."""
+    specs = (spec for group in MENUS[menu] for spec in group if spec.keys)
+    return [("  ".join(key_text(key) for key in spec.keys), spec.text.rstrip("…")) for spec in specs]
 
 
 class CommandPalette(QDialog):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,7 @@ class FakeDesk:
 
     def crash(self, workspace: str) -> None:
         raise ZeroDivisionError("a fault")
+
+    def count_to(self, workspace: str, number: int) -> Generator[int, None, str]:
+        yield from range(number)
+        return "done"

@@ -74,28 +74,9 @@ def test_a_refusal_reaches_the_message_bar_or_the_one_who_asked(controller: Cont
         qtbot.waitUntil(lambda: len(own) == 1)
 
 
-def test_results_are_stale_while_an_edit_waits_and_fresh_after(desk: FakeDesk, qtbot: QtBot) -> None:
-    desk.release.clear()  # the engine is still loading
-    thread = EngineThread(lambda: desk)
-    controller = Controller(thread)
-    controller.show("segment")
-    thread.start()
-    with qtbot.waitSignal(controller.stale) as signal:
-        controller.post(STROKE)
-    assert signal.args == [True]
-    with qtbot.waitSignal(controller.stale) as signal:
-        desk.release.set()
-    assert signal.args == [False]
-    assert thread.stop(5.0)
-
-
-def test_looking_elsewhere_does_not_make_results_stale(desk: FakeDesk, qtbot: QtBot) -> None:
-    desk.release.clear()
-    thread = EngineThread(lambda: desk)
-    controller = Controller(thread)
-    controller.show("segment")
-    thread.start()
-    with qtbot.assertNotEmitted(controller.stale, wait=400):
-        controller.post(SetView(("belief",)))
-    desk.release.set()
-    assert thread.stop(5.0)
+def test_edits_are_announced_with_their_number_and_views_are_not(controller: Controller, qtbot: QtBot) -> None:
+    announced: list[tuple[object, int]] = []
+    controller.posted.connect(lambda command, number: announced.append((command, number)))
+    controller.post(SetView(("belief",)))
+    number = controller.post(STROKE)
+    assert announced == [(STROKE, number)]

@@ -231,3 +231,15 @@ def test_the_last_frame_is_shown_even_when_iterations_end(thread: EngineThread, 
     thread.post("segment", Pause())
     qtbot.waitUntil(lambda: not desk.session("segment").playing)
     qtbot.waitUntil(lambda: bool(shown) and shown[-1] == desk.session("segment").iteration)
+
+
+def test_a_long_answer_leaves_room_for_commands(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    steps: list[int] = []
+    answers: list[object] = []
+    thread.progressed.connect(lambda _, value: steps.append(value))
+    thread.answered.connect(lambda _, value: answers.append(value))
+    thread.ask("segment", "count_to", number=3000)
+    thread.ask("segment", "double", number=4)
+    qtbot.waitUntil(lambda: len(answers) == 2)
+    assert answers == [8, "done"]
+    assert steps == list(range(3000))

@@ -1,0 +1,177 @@
+"""The engine as the window's thread sees it: sessions by workspace, and answers to questions.
+
+Every public method but `load` and `session` is a question: its first argument is the name of the workspace that asks.
+Nothing here knows Qt; a test or a notebook can use it as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mrfstudio.engine.clones import measure_clones
+from mrfstudio.engine.commands import SetImage
+from mrfstudio.engine.device import choose_device
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.graph import read_graph
+from mrfstudio.engine.files.images import write_labels
+from mrfstudio.engine.files.model_card import card_markdown
+from mrfstudio.engine.files.model_file import ModelFileError, read_card, shipped_models
+from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
+from mrfstudio.engine.inference.contract import kernels
+from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.engine.pictures import contour_picture, figure_picture, figure_sources
+from mrfstudio.engine.registry import ALGORITHMS, catalogue
+from mrfstudio.engine.segment import default_model
+from mrfstudio.engine.session import Session
+from mrfstudio.engine.workspaces.contract import LabelWorkspace
+from mrfstudio.engine.workspaces.graph import GraphWorkspace
+from mrfstudio.engine.workspaces.segment import SegmentWorkspace
+
+FIRST_EXAMPLE = {"dataset": "glyphs", "kind": "5", "seed": 3}
+"""What the first start shows."""
+
+
+class Desk:
+    """Owns the sessions. One thread uses it."""
+
+    def __init__(self, models: Mapping[str, GridMRF] | None = None) -> None:
+        """`models` are used beside the shipped ones; the first of them is what Segment begins with."""
+        self._sessions: dict[str, Session] = {}
+        self._galleries: dict[str, CloneGallery] = {}
+        self._models = dict(models or {})
+        self._segment = SegmentWorkspace(self._models)
+
+    def load(self) -> Loaded:
+        """Everything that the window shows before a person has done anything."""
+        torch.set_flush_denormal(True)  # denormal messages would make an iteration ten times slower
+        known = catalogue()
+        fitting = {"segment": _grid_algorithms(), "graph": tuple(entry.name for entry in known.algorithms)}
+        given = tuple(ModelNote(name, "grid", f"{model.clones[0]} clones") for name, model in self._models.items())
+        return Loaded(known, (*given, *_grid_models()), figure_sources(), _device_in_words(), fitting)
+
+    def session(self, workspace: str) -> Session:
+        """The session of a workspace, made when it is first asked for."""
+        if workspace not in self._sessions:
+            if workspace != self._segment.name:
+                raise StudioError("No graph is open here: open a .uai or .fg file first.")
+            model = next(iter(self._models), None) or default_model()
+            self._sessions[workspace] = Session(self._segment, model, playing=True)
+        return self._sessions[workspace]
+
+    def ping(self, workspace: str) -> None:
+        """Answers once everything asked before is done."""
+
+    # Pictures ---------------------------------------------------------------------------------------------------------
+
+    def contour_picture(self, workspace: str, **arguments: Any) -> Picture:
+        """Contours found in a file or in grey levels; see `pictures.contour_picture`."""
+        return contour_picture(**arguments)
+
+    def figure_picture(self, workspace: str, **arguments: Any) -> Picture:
+        """A figure of a data set, hidden in noise; see `pictures.figure_picture`."""
+        return figure_picture(**arguments)
+
+    def begin(self, workspace: str) -> str:
+        """Show the first example, as something to look at rather than as somebody's work."""
+        picture = figure_picture(**FIRST_EXAMPLE)  # type: ignore[arg-type]
+        session = self.session(workspace)
+        session.apply(SetImage(picture.observed, picture.truth, picture.name))
+        session.mark_saved()
+        return picture.name
+
+    def save_labels(self, workspace: str, path: str, lane: int = 0) -> str:
+        """Write the decoded labels of a lane as an indexed PNG."""
+        session = self.session(workspace)
+        view = session.timeline.stage.view(session.moment, session.moment.lane(lane))
+        if view is None or not isinstance(session.workspace, LabelWorkspace):
+            raise StudioError("There are no labels to save yet: run at least one iteration.")
+        write_labels(path, session.workspace.labels(view).argmax(-1))
+        return path
+
+    # Files ------------------------------------------------------------------------------------------------------------
+
+    def save_session(self, workspace: str, path: str) -> str:
+        """Write the session; it is then no longer modified."""
+        session = self.session(workspace)
+        save_session(session, Path(path))
+        session.mark_saved()
+        return path
+
+    def snapshot(self, workspace: str, path: str) -> str:
+        """Write the session without calling it saved, such as for a command that replays it."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        save_session(self.session(workspace), Path(path))
+        return path
+
+    def open_session(self, workspace: str, path: str) -> str:
+        """Replace the workspace's session by one from a file."""
+        self._sessions[workspace] = load_session(Path(path))
+        return path
+
+    def open_graph(self, workspace: str, graph: FactorGraph | str | os.PathLike[str], name: str = "graph") -> str:
+        """Show a graph, or the one in a .uai or .fg file."""
+        if not isinstance(graph, FactorGraph):
+            name = Path(graph).name
+            graph = read_graph(graph)
+        self._sessions[workspace] = Session(GraphWorkspace({name: graph}), name, playing=True)
+        return name
+
+    # Models -----------------------------------------------------------------------------------------------------------
+
+    def model_card(self, workspace: str, model: str) -> str:
+        """A model's description as Markdown."""
+        return card_markdown(Path(model).stem, read_card(model))
+
+    def model_note(self, workspace: str, model: str) -> ModelNote:
+        """One line about a grid model; refuses what is none."""
+        self._segment.load(model)
+        return _note(model)
+
+    def clone_gallery(self, workspace: str, model: str) -> Generator[tuple[int, int], None, CloneGallery]:
+        """What the clones of a grid model have learned; takes seconds the first time."""
+        if model not in self._galleries:
+            self._galleries[model] = yield from measure_clones(self._segment.load(model), model)
+        return self._galleries[model]
+
+
+def _grid_algorithms() -> tuple[str, ...]:
+    """Those with a kernel for grids; as a factor graph a grid of clones would take seconds an iteration."""
+    model = GridMRF((2, 1, 1))
+    return tuple(cls.name for cls in ALGORITHMS if kernels(cls(), model))  # type: ignore[arg-type]
+
+
+def _grid_models() -> tuple[ModelNote, ...]:
+    """The shipped models that segment, the best first."""
+    notes = []
+    for name in shipped_models():
+        try:
+            note = _note(name)
+        except ModelFileError:
+            continue  # a damaged file must not keep the window from opening; choosing it says what is wrong
+        if note.kind == "grid":
+            notes.append(note)
+    return tuple(sorted(notes, key=lambda note: note.name, reverse=True))
+
+
+def _note(name: str) -> ModelNote:
+    file = read_card(name)
+    hyperparameters = file.card.get("hyperparameters") or {}
+    clones = hyperparameters.get("clones") or [0]
+    scores = file.card.get("scores") or {}
+    test = scores.get("test") if isinstance(scores.get("test"), dict) else scores
+    iou = test.get("iou") if isinstance(test, dict) else None
+    title = f"{clones[0]} clones" + (f", IoU {iou:.2f}" if isinstance(iou, int | float) else "")
+    return ModelNote(name, file.kind, title)
+
+
+def _device_in_words() -> str:
+    device = choose_device("auto").type
+    threads = torch.get_num_threads()
+    named = {"cpu": "CPU", "cuda": "CUDA", "mps": "Metal"}[device]
+    return f"{named} · {threads} thread{'' if threads == 1 else 's'}"

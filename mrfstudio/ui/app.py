@@ -1,0 +1,158 @@
+"""Opens the window: Qt first, torch behind it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from mrfstudio import __version__, assets
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.engine_thread import EngineThread
+from mrfstudio.ui.garbage import Collector
+from mrfstudio.ui.icons import tinted
+from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from mrfstudio.ui.main_window import MainWindow
+
+log = logging.getLogger(__name__)
+TOUR_FOLDER = "mrfstudio-tour"
+LOADING_SECONDS = 30.0
+"""How long the process waits, without a window, for a thread that was loading torch when the window was closed."""
+
+
+def open_window(file: Path | None = None, graph: Any = None, graph_name: str = "graph") -> int:
+    """Show the window until it is closed; returns the exit status. Without a display, render the tour instead."""
+    if not has_display():
+        return _tour_instead()
+    app = make_app()
+    start = Start(app, file=file, graph=graph, graph_name=graph_name)
+    status = app.exec()
+    start.finish()
+    return status
+
+
+def has_display() -> bool:
+    """Whether a window could be seen, or a platform was asked for by name."""
+    if os.environ.get("QT_QPA_PLATFORM") or sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def make_app() -> QApplication:
+    """The one QApplication, with names and icon."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("MRF Studio")
+    app.setApplicationVersion(__version__)
+    QGuiApplication.setDesktopFileName("mrfstudio")
+    app.setWindowIcon(tinted("studio", "#0b5cad", "#0b5cad"))
+    return app
+
+
+class Start:
+    """Builds the window, shows it, and only then lets the engine's thread import torch."""
+
+    def __init__(
+        self,
+        app: QApplication,
+        *,
+        file: Path | None = None,
+        graph: Any = None,
+        graph_name: str = "",
+        settings: Settings | None = None,
+        make_desk: Callable[[], Any] | None = None,
+    ) -> None:
+        from mrfstudio.ui.main_window import MainWindow
+
+        self.settings = settings or Settings()
+        self.theme = Theme(app, self.settings.theme, self.settings.font_scale)
+        self.thread = EngineThread(make_desk)
+        self.controller = Controller(self.thread)
+        self.window: MainWindow = MainWindow(self.controller, self.settings, self.theme)
+        self._hooks = Hooks(self.window)
+        self._collector = Collector()
+        self._collector.start()
+        self.thread.preload()
+        self.window.first_painted.connect(lambda: self._after_first_paint(file, graph, graph_name))
+        self.window.show()
+
+    def _after_first_paint(self, file: Path | None, graph: Any, graph_name: str) -> None:
+        self.window.after_first_paint(file, graph, graph_name)
+        self.controller.loaded.connect(lambda _: self._collector.settle())
+        self.thread.start()
+
+    def finish(self) -> None:
+        """After the window was closed: give the interpreter back, and wait for a thread that still loads."""
+        self._hooks.remove()
+        self._collector.stop()
+        if not self.thread.stop(LOADING_SECONDS):
+            log.error("The engine's thread did not end; leaving without it")
+            logging.shutdown()
+            os._exit(1)
+
+
+class Hooks:
+    """Uncaught exceptions of any thread go to the log and, once, into a dialog; Ctrl+C in the terminal ends."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._box: QMessageBox | None = None
+        self._old = (sys.excepthook, threading.excepthook)
+        sys.excepthook = self.on_exception
+        threading.excepthook = lambda args: log.error(
+            "Uncaught in thread %s",
+            args.thread,
+            exc_info=(args.exc_type, args.exc_value, args.exc_traceback),  # type: ignore[arg-type]
+        )
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def remove(self) -> None:
+        sys.excepthook, threading.excepthook = self._old
+
+    def on_exception(self, kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
+        """What Python calls for an exception that nobody caught, such as one in a slot."""
+        log.critical("Uncaught", exc_info=(kind, value, trace))
+        if self._box is not None:  # one dialog is enough; the log has the rest
+            return
+        self._box = QMessageBox(self._window)
+        self._box.setIcon(QMessageBox.Icon.Warning)
+        self._box.setWindowTitle("MRF Studio")
+        self._box.setText("Something went wrong in the program. Your work is still there; save it to be safe.")
+        self._box.setInformativeText(f"{kind.__name__}: {value}\n\nHelp → Open log folder has the details.")
+        self._box.setDetailedText("".join(traceback.format_exception(kind, value, trace)))
+        self._box.finished.connect(self._forget)
+        self._box.open()
+
+    def _forget(self) -> None:
+        self._box = None
+
+
+def _tour_instead() -> int:
+    from mrfstudio.ui.tour import render
+
+    folder = Path(TOUR_FOLDER).absolute()
+    print("There is no display here, so the window is drawn into pictures instead.", file=sys.stderr)
+    paths = render(folder)
+    print(f"{len(paths)} pictures are in {folder}")
+    return 0
+
+
+def icon_folder() -> Path:
+    """Where the studio's own icons are."""
+    return assets.folder("assets") / "icons"

@@ -1,0 +1,172 @@
+"""Take a digit or a shape from a data set and hide it in noise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mrfstudio.engine.frames import FigureSource, Picture
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.dialogs.preview import Asker, Preview
+
+FRAME = 2  # one pixel of background on every side comes on top of the figure's size
+
+
+@dataclass(frozen=True)
+class Example:
+    """Which figure, and how it is hidden. The same values give the same picture."""
+
+    dataset: str = "glyphs"
+    kind: str = ""
+    seed: int = 0
+    size: int = 28
+    edges: int = 8
+    deletion: float = 0.2
+
+    def following(self) -> Example:
+        """The next one of the same kind."""
+        return replace(self, seed=self.seed + 1)
+
+    def arguments(self) -> dict[str, object]:
+        """For the engine's `figure_picture`."""
+        return asdict(self)
+
+
+class ExampleDialog(QDialog):
+    """Accepted, `picture` is what to segment and `example` how it was made."""
+
+    def __init__(
+        self, controller: Controller, figures: tuple[FigureSource, ...], example: Example, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Digit or shape")
+        self.picture: Picture | None = None
+        self._figures = {source.name: source for source in figures}
+        self.preview = Preview()
+        self.dataset, self.kind = QComboBox(), QComboBox()
+        self.size_box = QSpinBox(minimum=12, maximum=254, suffix=" pixels")
+        self.edges = QSpinBox(minimum=0, maximum=500)
+        self.deletion = QDoubleSpinBox(minimum=0.0, maximum=1.0, singleStep=0.05, decimals=2)
+        self.seed = QSpinBox(minimum=0, maximum=2**31 - 1)
+        self.another = QPushButton("Another")
+        self.note = QLabel(wordWrap=True)
+        self.note.setProperty("role", "muted")
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Segment")
+        self._explain()
+        self._build()
+        self._fill(example)
+        self._asker = Asker(controller, "figure_picture", self._show, self._refuse)
+        self._connect()
+        self._ask()
+
+    @property
+    def example(self) -> Example:
+        return Example(
+            dataset=self.dataset.currentData(),
+            kind=self.kind.currentData() or "",
+            seed=self.seed.value(),
+            size=self.size_box.value(),
+            edges=self.edges.value(),
+            deletion=self.deletion.value(),
+        )
+
+    def _explain(self) -> None:
+        self.dataset.setToolTip("Where the figure comes from. Generated figures need no download.")
+        self.kind.setToolTip("Which digit or shape; “any” goes through all of them.")
+        self.size_box.setToolTip("Height and width of the figure; a frame of two pixels is added.")
+        self.edges.setToolTip("How many short edges that bound nothing are added.")
+        self.deletion.setToolTip("The part of the true contour pixels that is hidden, from 0 to 1.")
+        self.seed.setToolTip("The same number gives the same figure and the same noise.")
+        self.another.setToolTip("Another figure and other noise.")
+
+    def _build(self) -> None:
+        form = QFormLayout()
+        form.addRow("&Data set", self.dataset)
+        form.addRow("&Figure", self.kind)
+        form.addRow("&Size", self.size_box)
+        form.addRow("Spurious &edges", self.edges)
+        form.addRow("De&leted contour", self.deletion)
+        seed = QHBoxLayout()
+        seed.addWidget(self.seed, 1)
+        seed.addWidget(self.another)
+        form.addRow("Seed", seed)
+        right = QVBoxLayout()
+        right.addLayout(form)
+        right.addWidget(self.note)
+        right.addStretch(1)
+        columns = QHBoxLayout()
+        columns.addWidget(self.preview, 1)
+        columns.addLayout(right)
+        layout = QVBoxLayout(self)
+        layout.addLayout(columns)
+        layout.addWidget(self.buttons)
+
+    def _fill(self, example: Example) -> None:
+        for source in self._figures.values():
+            self.dataset.addItem(source.title, source.name)
+            index = self.dataset.count() - 1
+            self.dataset.setItemData(index, source.missing or source.summary, Qt.ItemDataRole.ToolTipRole)
+            item = self.dataset.model().item(index)  # type: ignore[attr-defined]  # a QComboBox has a standard model
+            item.setEnabled(not source.missing)
+        self.dataset.setCurrentIndex(max(self.dataset.findData(example.dataset), 0))
+        self._fill_kinds()
+        self.kind.setCurrentIndex(max(self.kind.findData(example.kind), 0))
+        self.size_box.setValue(example.size)
+        self.edges.setValue(example.edges)
+        self.deletion.setValue(example.deletion)
+        self.seed.setValue(example.seed)
+
+    def _fill_kinds(self) -> None:
+        self.kind.clear()
+        self.kind.addItem("any", "")
+        source = self._figures.get(self.dataset.currentData())
+        for kind in source.kinds if source else ():
+            self.kind.addItem(kind, kind)
+        generated = bool(source and source.kinds)
+        self.kind.setEnabled(generated)
+        self.size_box.setEnabled(generated)
+
+    def _connect(self) -> None:
+        self.dataset.currentIndexChanged.connect(self._fill_kinds)
+        for signal in (
+            self.dataset.currentIndexChanged,
+            self.kind.currentIndexChanged,
+            self.size_box.valueChanged,
+            self.edges.valueChanged,
+            self.deletion.valueChanged,
+            self.seed.valueChanged,
+        ):
+            signal.connect(self._ask)
+        self.another.clicked.connect(lambda: self.seed.setValue(self.seed.value() + 1))
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self.finished.connect(self._asker.end)
+
+    def _ask(self) -> None:
+        self._asker.ask(**self.example.arguments())
+
+    def _show(self, picture: Picture) -> None:
+        self.picture = picture
+        self.preview.show_picture(picture)
+        height, width = picture.observed.shape
+        self.note.setText(f"{picture.name}, {width}×{height} pixels; the true labels are known.")
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(True)
+
+    def _refuse(self, sentence: str) -> None:
+        self.note.setText(sentence)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(False)

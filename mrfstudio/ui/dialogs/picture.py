@@ -1,0 +1,138 @@
+"""Find contours in a picture: threshold, ink and size, with a preview."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QSlider,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mrfstudio.engine.frames import Picture
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.dialogs.preview import Asker, Preview
+from mrfstudio.ui.theme import px
+
+LARGEST_SIDE = 256
+USUAL_SIDE = 128
+STEPS = 255
+
+
+class PictureDialog(QDialog):
+    """Accepted, its `picture` is what to segment."""
+
+    def __init__(self, controller: Controller, source: Path | np.ndarray, parent: QWidget | None = None) -> None:
+        """`source` is a file, or grey levels (h, w) from 0 to 1."""
+        super().__init__(parent)
+        self.setWindowTitle("Find contours")
+        self._source = str(source) if isinstance(source, Path) else source
+        self.picture: Picture | None = None
+        self.preview = Preview()
+        self.threshold = QSlider(Qt.Orientation.Horizontal, minimum=0, maximum=STEPS, value=STEPS // 2)
+        self.threshold.setToolTip("Grey level that divides ink from paper: pixels darker than it are dark ink.")
+        self.level = QLabel()
+        self.automatic = QCheckBox("Automatic", checked=True)
+        self.automatic.setToolTip("Let the program find the grey level that divides the picture best.")
+        self.ink = QComboBox()
+        for name, text in (("auto", "Automatic"), ("dark", "Dark on light"), ("light", "Light on dark")):
+            self.ink.addItem(text, name)
+        self.ink.setToolTip("Whether the lines are darker or lighter than the paper.")
+        self.filled = QComboBox()
+        self.filled.addItem("Lines: the ink is the contour", False)
+        self.filled.addItem("A filled figure: its outline is the contour", True)
+        self.filled.setToolTip("Of a filled figure the outline is taken; then the true labels are known too.")
+        self.side = QSpinBox(minimum=12, maximum=LARGEST_SIDE, value=USUAL_SIDE, suffix=" pixels")
+        self.side.setToolTip("Longer side of the picture to segment. Larger pictures are made smaller first.")
+        self.note = QLabel(wordWrap=True)
+        self.note.setProperty("role", "muted")
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Segment")
+        self._build()
+        self._asker = Asker(controller, "contour_picture", self._show, self._refuse)
+        self._connect()
+        self._ask()
+
+    def _build(self) -> None:
+        row = QHBoxLayout()
+        row.addWidget(self.threshold, 1)
+        row.addWidget(self.level)
+        self.level.setMinimumWidth(px(self, 36))
+        form = QFormLayout()
+        form.addRow("&Threshold", row)
+        form.addRow("", self.automatic)
+        form.addRow("&Ink", self.ink)
+        form.addRow("&What is drawn", self.filled)
+        form.addRow("&Longer side", self.side)
+        right = QVBoxLayout()
+        right.addLayout(form)
+        right.addWidget(self.note)
+        right.addStretch(1)
+        columns = QHBoxLayout()
+        columns.addWidget(self.preview, 1)
+        columns.addLayout(right)
+        layout = QVBoxLayout(self)
+        layout.addLayout(columns)
+        layout.addWidget(self.buttons)
+
+    def _connect(self) -> None:
+        self.threshold.valueChanged.connect(self._moved)
+        self.automatic.toggled.connect(self._ask)
+        self.ink.currentIndexChanged.connect(self._ask)
+        self.filled.currentIndexChanged.connect(self._ask)
+        self.side.valueChanged.connect(self._ask)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self.finished.connect(self._asker.end)
+
+    def _moved(self) -> None:
+        self.automatic.setChecked(False)
+        self._ask()
+
+    def _ask(self) -> None:
+        self._asker.ask(
+            source=self._source,
+            ink=self.ink.currentData(),
+            threshold=None if self.automatic.isChecked() else self.threshold.value() / STEPS,
+            longest=self.side.value(),
+            filled=self.filled.currentData(),
+        )
+
+    def _show(self, picture: Picture) -> None:
+        self.picture = picture
+        self.preview.show_picture(picture)
+        if self.automatic.isChecked() and picture.threshold is not None:
+            self.threshold.blockSignals(True)
+            self.threshold.setValue(round(picture.threshold * STEPS))
+            self.threshold.blockSignals(False)
+        self.level.setText(f"{self.threshold.value() / STEPS:.2f}")
+        self.note.setText(described(picture))
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(True)
+
+    def _refuse(self, sentence: str) -> None:
+        self.note.setText(sentence)
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(False)
+
+
+def described(picture: Picture) -> str:
+    """Sizes and how much ink was found, in one or two sentences."""
+    height, width = picture.observed.shape
+    size = f"{width}×{height} pixels"
+    if picture.full_size not in ((0, 0), (height, width)):
+        size += f", made from {picture.full_size[1]}×{picture.full_size[0]}"
+    seen = float((picture.observed == 0).mean())
+    if seen == 0:
+        return f"{size}. No contour was found: move the threshold or choose another ink."
+    warning = " That is much for lines: perhaps it is a filled figure." if seen > 0.4 and picture.truth is None else ""
+    return f"{size}, {seen:.0%} of them contour.{warning}"

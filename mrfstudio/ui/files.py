@@ -1,0 +1,172 @@
+"""Opening and saving, recent files, and the question about unsaved work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
+
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.recent import RecentFiles
+from mrfstudio.ui.settings import Settings
+
+if TYPE_CHECKING:
+    from mrfstudio.ui.main_window import MainWindow
+
+SESSION_ENDING = ".mrfs"
+SESSIONS = f"Sessions (*{SESSION_ENDING})"
+PICTURES = "Pictures (*.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.pgm *.ppm)"
+MODELS = "Models (*.safetensors)"
+GRAPHS = (".uai", ".fg", ".gz")
+ALL = "Everything that opens (*{} *.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.pgm *.ppm *.safetensors)"
+
+
+class Files(QObject):
+    """What the File menu does with session files; pictures and models are the workspace's own."""
+
+    def __init__(self, window: MainWindow, controller: Controller, settings: Settings) -> None:
+        super().__init__(window)
+        self._window, self._controller, self._settings = window, controller, settings
+        self.recent_menu = QMenu("Open recent", window)
+        self.recent_menu.setToolTipsVisible(True)
+        self.recent = RecentFiles(self.recent_menu, settings, self.open)
+        self._paths: dict[str, Path] = {}
+        self._question: QMessageBox | None = None
+        self._closing = False
+        self._title = ""
+
+    @property
+    def path(self) -> Path | None:
+        """The file of the shown workspace's session."""
+        return self._paths.get(self._controller.workspace)
+
+    # Opening ----------------------------------------------------------------------------------------------------------
+
+    def open_file(self) -> None:
+        filters = (ALL.format(SESSION_ENDING), SESSIONS, PICTURES, MODELS)
+        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open", self._settings.folder, ";;".join(filters))
+        if chosen:
+            self._settings.folder = str(Path(chosen).parent)
+            self.open(Path(chosen))
+
+    def open(self, path: Path) -> None:
+        """Open whatever it is: a session, a picture, a model."""
+        if not path.exists():
+            self.recent.forget(path)
+            self._window.message_bar.show_message(f"{path} does not exist: it may have been moved or renamed.")
+        elif path.suffix.lower() == SESSION_ENDING:
+            self.unless_unsaved(lambda: self._open_session(path))
+        elif self._window.workspace.open_path(path):
+            self.recent.add(path)
+        else:
+            self._window.message_bar.show_message(
+                f"{path.name} is of a kind that the window does not show: expected a session, a picture or a model."
+            )
+
+    def _open_session(self, path: Path) -> None:
+        def opened(_: Any) -> None:
+            self._paths[workspace] = path
+            self.recent.add(path)
+
+        workspace = self._controller.workspace
+        self._controller.ask("open_session", opened, path=str(path))
+
+    # Saving -----------------------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        self._save_then(lambda: None)
+
+    def save_as(self) -> None:
+        self._save_then(lambda: None, ask=True)
+
+    def _save_then(self, then: Callable[[], None], ask: bool = False) -> None:
+        """Save, asking for a name where there is none, and go on once the file is complete."""
+        path = None if ask else self.path
+        if path is None:
+            path = self._ask_path()
+        if path is not None:
+            self.save_to(path, then)
+
+    def save_to(self, path: Path, then: Callable[[], None] = lambda: None) -> None:
+        """Save the shown workspace's session to a file."""
+
+        def saved(_: Any) -> None:
+            self._paths[workspace] = path
+            self.recent.add(path)
+            then()
+
+        workspace = self._controller.workspace
+        self._controller.ask("save_session", saved, path=str(path))
+
+    def _ask_path(self) -> Path | None:
+        name = str(self.path or Path(self._settings.folder, f"untitled{SESSION_ENDING}"))
+        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save session", name, SESSIONS)
+        if not chosen:
+            return None
+        path = Path(chosen)
+        self._settings.folder = str(path.parent)
+        return path if path.suffix else path.with_suffix(SESSION_ENDING)
+
+    # Unsaved work -----------------------------------------------------------------------------------------------------
+
+    @property
+    def unsaved(self) -> bool:
+        newest = self._controller.newest
+        return newest is not None and newest.modified
+
+    def may_close(self) -> bool:
+        """Whether the window may close now; asks about unsaved work and closes later if the answer allows it."""
+        if self._closing or not self.unsaved:
+            return True
+        self.unless_unsaved(self._close)
+        return False
+
+    def discard(self) -> None:
+        """Close without asking about unsaved work."""
+        self._closing = True
+
+    def _close(self) -> None:
+        self._closing = True
+        self._window.close()
+
+    def unless_unsaved(self, then: Callable[[], None]) -> None:
+        """Do something that would lose unsaved work: at once if there is none, else after asking."""
+        if not self.unsaved:
+            then()
+            return
+        if self._question is not None:  # asked already: one answer is enough
+            return
+        button = QMessageBox.StandardButton
+        self._question = QMessageBox(self._window)
+        self._question.setIcon(QMessageBox.Icon.Question)
+        self._question.setWindowTitle("Unsaved work")
+        self._question.setText("Save what you did before it is closed?")
+        self._question.setInformativeText("Without saving, your strokes and settings are lost.")
+        self._question.setStandardButtons(button.Save | button.Discard | button.Cancel)
+        self._question.setDefaultButton(button.Save)
+        self._question.finished.connect(lambda answer: self._answered(answer, then))
+        self._question.open()
+
+    def _answered(self, answer: int, then: Callable[[], None]) -> None:
+        assert self._question is not None
+        self._question.deleteLater()
+        self._question = None
+        if answer == QMessageBox.StandardButton.Save:
+            self._save_then(then)
+        elif answer == QMessageBox.StandardButton.Discard:
+            then()
+
+    # Title ------------------------------------------------------------------------------------------------------------
+
+    def show_title(self, frame: Frame) -> None:
+        """The file, or what the picture is called, and whether there is unsaved work."""
+        title = f"{self.path.name if self.path else frame.name or 'Untitled'}[*] – MRF Studio"
+        if title != self._title:
+            self._title = title
+            self._window.setWindowTitle(title)
+        if self._window.isWindowModified() != frame.modified:
+            self._window.setWindowModified(frame.modified)

@@ -1,0 +1,284 @@
+"""The window: rail left, transport and canvas in the middle, controls right, curves below, state at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QStackedWidget, QWhatsThis, QWidget
+
+from mrfstudio.engine.frames import Frame, Loaded
+from mrfstudio.log import log_folder
+from mrfstudio.ui.actions import Actions
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.dialogs.simple import TextDialog, about_text
+from mrfstudio.ui.files import Files
+from mrfstudio.ui.help import CommandPalette, ShortcutSheet
+from mrfstudio.ui.menus import Menus
+from mrfstudio.ui.panels.badge import Badge
+from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.shell import MessageBar, Rail, Rates, dock, scrolled
+from mrfstudio.ui.theme import Theme, px
+from mrfstudio.ui.workspaces.base import Workspace
+from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+
+WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace,)
+"""Those that exist; the rail shows no others."""
+FIRST_SIZE = (1280, 800)
+TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
+RATES_EVERY = 500  # milliseconds; faster numbers could not be read
+
+
+class MainWindow(QMainWindow):
+    """Builds the places and fills them with the shown workspace. A workspace is built when it is first shown."""
+
+    first_painted = Signal()
+
+    def __init__(self, controller: Controller, settings: Settings, theme: Theme) -> None:
+        super().__init__()
+        self.controller, self.settings, self.theme = controller, settings, theme
+        self.workspaces: dict[str, Workspace] = {}
+        self._curves_made: set[str] = set()
+        self._painted = False
+        self.setObjectName("window")
+        self.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
+        # As in the sketch: the controls go down to the status line, the curves end at them.
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.actions_ = Actions(self, self._doer)
+        self.files = Files(self, controller, settings)
+        self._build_places()
+        self.menus = Menus(self, self.actions_, self.files.recent_menu)
+        self._build_status()
+        QShortcut(QKeySequence("Esc"), self, self.to_canvas)
+        controller.frame.connect(self.on_frame)
+        controller.loaded.connect(self.on_loaded)
+        controller.message.connect(self.message_bar.show_message)
+        self.show_workspace(WORKSPACES[0].name)
+        self.menus.fill_panels(self._docks())
+        self._first_layout = self.saveState()
+        self._restore()
+
+    # Building ---------------------------------------------------------------------------------------------------------
+
+    def _build_places(self) -> None:
+        self.rail = Rail(self)
+        for cls in WORKSPACES:
+            self.rail.add(cls.name, cls.title, cls.icon, cls.help)
+        self.rail.chosen.connect(self.show_workspace)
+        self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
+        self.centre, self.controls, self.curves = QStackedWidget(), QStackedWidget(), QStackedWidget()
+        self.setCentralWidget(self.centre)
+        self.message_bar = MessageBar(self.centre)
+        right, bottom = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
+        self.controls_dock = dock(self, "controls", "Model", self.controls, right)
+        self.curves_dock = dock(self, "curves", "Curves", self.curves, bottom)
+        self.controls.setMinimumWidth(px(self, 290))
+        self.curves.setMinimumHeight(px(self, 120))
+        self.resizeDocks([self.controls_dock], [px(self, 310)], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.curves_dock], [px(self, 190)], Qt.Orientation.Vertical)
+
+    def _docks(self) -> list[QDockWidget]:
+        return [self.controls_dock, self.curves_dock, *self._extra_docks]
+
+    def _build_status(self) -> None:
+        status = self.statusBar()
+        status.setSizeGripEnabled(False)
+        self.badge, self.rates, self.help_label = Badge(), Rates(), QLabel("Help: F1")
+        self.help_label.setToolTip("F1 shows every key; Shift+F1 explains what you click on.")
+        margin = px(self, 8)
+        self.badge.setContentsMargins(margin, 0, 0, 0)
+        self.help_label.setContentsMargins(margin, 0, margin, 0)
+        status.addWidget(self.badge, 1)
+        status.addPermanentWidget(self.rates)
+        status.addPermanentWidget(self.help_label)
+        self._rates_timer = QTimer(self, interval=RATES_EVERY)
+        self._rates_timer.timeout.connect(self._show_rates)
+        self._rates_timer.start()
+
+    def _restore(self) -> None:
+        if self.settings.geometry is None or not self.restoreGeometry(self.settings.geometry):
+            available = self.screen().availableSize()
+            self.resize(min(FIRST_SIZE[0], available.width()), min(FIRST_SIZE[1], available.height()))
+        if self.settings.layout is not None:
+            self.restoreState(self.settings.layout)
+        self.menus.mark_theme(self.theme.mode)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            # Queued: what follows takes a moment, and this paint is to reach the screen before it.
+            QTimer.singleShot(0, self.first_painted.emit)
+
+    def after_first_paint(self, file: Path | None = None, graph: Any = None, graph_name: str = "") -> None:
+        """What may take a moment and must not keep the window from appearing."""
+        self._make_curves()
+        if graph is not None:
+            self.files.open_graph(graph, graph_name)
+        elif file is not None:
+            self.files.open(file)
+        else:
+            self.workspace.start()
+
+    # Workspaces -------------------------------------------------------------------------------------------------------
+
+    _extra_docks: tuple[QDockWidget, ...] = ()
+
+    @property
+    def workspace(self) -> Workspace:
+        """The one that is shown."""
+        return self.workspaces[self.controller.workspace]
+
+    def show_workspace(self, name: str) -> None:
+        """Switch; the one shown before pauses."""
+        if name not in self.workspaces:
+            self._make(name)
+        self.controller.show(name)
+        workspace = self.workspace
+        self.centre.setCurrentWidget(workspace.centre)
+        self.controls.setCurrentIndex(list(self.workspaces).index(name))
+        self.rail.mark(name)
+        self._make_curves()
+        self.message_bar.raise_()
+        if self.controller.newest is not None:
+            self.on_frame(self.controller.newest)
+        workspace.canvas.setFocus()
+
+    def _make(self, name: str) -> None:
+        cls = next(cls for cls in WORKSPACES if cls.name == name)
+        workspace = cls(self.controller, self.settings, self)
+        self.workspaces[name] = workspace
+        self.centre.addWidget(workspace.centre)
+        self.controls.addWidget(scrolled(workspace.controls))
+        self.curves.addWidget(QWidget())
+        self.actions_.bind_canvas(workspace.canvas)
+        made = []
+        for extra in workspace.extra_docks():
+            added = dock(self, extra.name, extra.title, extra.widget, extra.area)
+            added.setWhatsThis(extra.help)
+            added.hide()
+            made.append(added)
+        self._extra_docks = (*self._extra_docks, *made)
+        if self.controller.engine is not None:
+            workspace.on_loaded(self.controller.engine)
+
+    def _make_curves(self) -> None:
+        name = self.controller.workspace
+        index = list(self.workspaces).index(name)
+        if self._painted and name not in self._curves_made:
+            self._curves_made.add(name)
+            empty = self.curves.widget(index)
+            self.curves.removeWidget(empty)
+            empty.deleteLater()
+            self.curves.insertWidget(index, self.workspace.make_curves())
+        self.curves.setCurrentIndex(index)
+
+    # Engine -----------------------------------------------------------------------------------------------------------
+
+    def on_loaded(self, engine: Loaded) -> None:
+        """Torch is there."""
+        self.menus.device.setText(engine.device)
+        for workspace in self.workspaces.values():
+            workspace.on_loaded(engine)
+
+    def on_frame(self, frame: Frame) -> None:
+        """Show a frame of the shown workspace."""
+        self.workspace.on_frame(frame)
+        if frame.lanes:
+            self.badge.set_lane(frame.lanes[0], "" if len(frame.lanes) == 1 else "A")
+        self._show_undo(frame)
+        self.files.show_title(frame)
+
+    def _show_undo(self, frame: Frame) -> None:
+        for name, what in (("undo", frame.undo), ("redo", frame.redo)):
+            action = self.actions_[name]
+            word = name.capitalize()
+            text = f"{word} {what[0].lower()}{what[1:]}" if what else word
+            if action.text() != text:
+                action.setText(text)
+            if action.isEnabled() != bool(what):
+                action.setEnabled(bool(what))
+
+    def _show_rates(self) -> None:
+        newest = self.controller.newest
+        iterations = newest.iterations_per_second if newest is not None and newest.playing else 0.0
+        self.rates.show_rates(iterations, self.controller.frames_per_second)
+
+    # Actions ----------------------------------------------------------------------------------------------------------
+
+    def _doer(self, name: str) -> Callable[[], None]:
+        for owner in (*self.workspace.doers(), self.files, self):
+            method = getattr(owner, name, None)
+            if callable(method):
+                return method
+        raise LookupError(f"nothing does the action {name!r}")
+
+    def to_canvas(self) -> None:
+        """Esc: away with the message, back to the canvas."""
+        self.message_bar.hide()
+        self.workspace.canvas.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def quit(self) -> None:
+        self.close()
+
+    def full_screen(self) -> None:
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
+
+    def restore_layout(self) -> None:
+        self.restoreState(self._first_layout)
+
+    def larger_text(self) -> None:
+        self._set_scale(next((step for step in TEXT_STEPS if step > self.theme.scale + 0.01), TEXT_STEPS[-1]))
+
+    def smaller_text(self) -> None:
+        self._set_scale(next((step for step in reversed(TEXT_STEPS) if step < self.theme.scale - 0.01), TEXT_STEPS[0]))
+
+    def _set_scale(self, scale: float) -> None:
+        self.theme.set_scale(scale)
+        self.settings.font_scale = scale
+
+    def set_theme(self, mode: str) -> None:
+        """`system`, `light` or `dark`."""
+        self.theme.set_mode(mode)  # type: ignore[arg-type]  # the menu offers only the three
+        self.settings.theme = self.theme.mode
+        self.menus.mark_theme(self.theme.mode)
+
+    def shortcut_sheet(self) -> None:
+        ShortcutSheet(self).open()
+
+    def whats_this(self) -> None:
+        QWhatsThis.enterWhatsThisMode()
+
+    def command_palette(self) -> None:
+        palette = CommandPalette(self.menus.every_action(), self)
+        palette.finished.connect(lambda: self._run_chosen(palette.chosen))
+        palette.open()
+
+    def _run_chosen(self, action: QAction | None) -> None:
+        if action is not None:
+            QTimer.singleShot(0, action.trigger)
+
+    def about(self) -> None:
+        TextDialog("About MRF Studio", about_text(self.menus.device.text()), self).open()
+
+    def open_log(self) -> None:
+        folder = log_folder()
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            QApplication.clipboard().setText(str(folder))
+            self.message_bar.show_message(f"The log is in {folder}; the path is in the clipboard.")
+
+    # Closing ----------------------------------------------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.files.may_close():
+            event.ignore()
+            return
+        self.settings.geometry = self.saveGeometry()
+        self.settings.layout = QByteArray(self.saveState())
+        self.settings.sync()
+        self._rates_timer.stop()
+        self.controller.stop()
+        event.accept()

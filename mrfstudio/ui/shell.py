@@ -1,0 +1,193 @@
+"""Small parts of the window's frame: the rail, the message bar, the line of advice, the status line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QScrollArea,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
+
+from mrfstudio.ui.icons import icon
+from mrfstudio.ui.theme import px
+
+MESSAGE_SECONDS = 12
+
+
+class Rail(QToolBar):
+    """The workspaces, at the left. Ctrl+1, Ctrl+2, … choose them."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("Workspaces", parent)
+        self.setObjectName("rail")
+        self.setMovable(False)
+        self.setFloatable(False)
+        self.setOrientation(Qt.Orientation.Vertical)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        self.toggleViewAction().setVisible(False)  # without the rail there would be no way between workspaces
+        self._group = QActionGroup(self)
+        self._icons: dict[QAction, str] = {}
+
+    def add(self, name: str, title: str, picture: str, help: str) -> QAction:
+        """One more workspace."""
+        action = self.addAction(icon(picture, self), title)
+        number = len(self._icons) + 1
+        action.setCheckable(True)
+        action.setShortcut(f"Ctrl+{number}")
+        action.setToolTip(f"{help} (Ctrl+{number})")
+        action.setStatusTip(help)
+        action.setWhatsThis(help)
+        action.setData(name)
+        action.triggered.connect(lambda: self.chosen.emit(name))
+        self._group.addAction(action)
+        self._icons[action] = picture
+        self._follow_theme()
+        return action
+
+    def mark(self, name: str) -> None:
+        """Show which workspace is open."""
+        for action in self._icons:
+            if action.data() == name:
+                action.setChecked(True)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            self._follow_theme()
+
+    def _follow_theme(self) -> None:
+        self.setIconSize(QSize(px(self, 26), px(self, 26)))
+        for action, picture in self._icons.items():
+            action.setIcon(icon(picture, self))
+            button = self.widgetForAction(action)
+            button.setMinimumWidth(px(self, 68))
+
+
+class MessageBar(QFrame):
+    """One sentence over the top of a widget. It lies above what is there, so nothing moves when it comes or goes."""
+
+    def __init__(self, over: QWidget) -> None:
+        super().__init__(over)
+        self.setProperty("role", "message")
+        self.setAutoFillBackground(True)
+        self.text = QLabel(wordWrap=True)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.dismiss = QToolButton()
+        self.dismiss.setToolTip("Dismiss (Esc)")
+        self.dismiss.setAccessibleName("Dismiss")
+        self.dismiss.clicked.connect(self.hide)
+        row = QHBoxLayout(self)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.dismiss, 0, Qt.AlignmentFlag.AlignTop)
+        self._timer = QTimer(self, singleShot=True, interval=MESSAGE_SECONDS * 1000)
+        self._timer.timeout.connect(self._leave)
+        over.installEventFilter(self)
+        self.hide()
+
+    def show_message(self, sentence: str) -> None:
+        """Show a sentence until it is dismissed or some seconds have passed."""
+        self.text.setText(sentence)
+        self.text.setAccessibleName(sentence)
+        self.dismiss.setIcon(icon("cancel", self))
+        self._place()
+        self.show()
+        self.raise_()
+        self._timer.start()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and self.isVisible():
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _leave(self) -> None:
+        if self.underMouse():  # somebody is reading it
+            self._timer.start()
+        else:
+            self.hide()
+
+    def _place(self) -> None:
+        parent = self.parentWidget()
+        margin = px(self, 10)
+        width = min(parent.width() - 2 * margin, px(self, 760))
+        height = max(self.heightForWidth(width), self.sizeHint().height())
+        self.setGeometry((parent.width() - width) // 2, margin, width, height)
+
+
+class Advice(QLabel):
+    """The line that says what to try. It keeps its place, so nothing moves when the words change."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "muted")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("What to try")
+
+    def show_text(self, text: str) -> None:
+        self.setText(text)
+        self.setToolTip(text)
+
+
+class Rates(QLabel):
+    """Iterations and frames a second, in a place wide enough for every number."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setToolTip("How many iterations the engine computes and how many pictures the window shows each second.")
+        self.show_rates(0, 0)
+
+    def show_rates(self, iterations: float, frames: float) -> None:
+        self.setText(f"{iterations:.0f} iterations/s · {frames:.0f} frames/s")
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        return QSize(self.fontMetrics().horizontalAdvance("88888 iterations/s · 888 frames/s"), hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+
+def dock(window: QMainWindow, name: str, title: str, widget: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
+    """A panel that can be moved, hidden and restored."""
+    made = QDockWidget(title, window)
+    made.setObjectName(name)
+    made.setWidget(widget)
+    window.addDockWidget(area, made)
+    return made
+
+
+def scrolled(widget: QWidget) -> QScrollArea:
+    """A widget that scrolls up and down where there is too little room."""
+    area = QScrollArea()
+    area.setWidget(widget)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    # Room for the scroll bar too, or it would cut the right edge off.
+    area.setMinimumWidth(widget.minimumSizeHint().width() + area.verticalScrollBar().sizeHint().width())
+    return area
+
+
+def spaced(widgets: Sequence[QWidget], spacing: int) -> QWidget:
+    """Widgets side by side."""
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(spacing)
+    for widget in widgets:
+        row.addWidget(widget)
+    return holder

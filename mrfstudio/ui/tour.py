@@ -1,0 +1,169 @@
+"""Renders every workspace and dialog to PNG, in both themes, without a display: `mrfstudio tour --out DIR`.
+
+The pictures are of the real window with the real engine; the README shows them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+
+from mrfstudio.engine.commands import Paint, SetSpeed
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.ui.app import Start, make_app
+from mrfstudio.ui.dialogs.example import ExampleDialog
+from mrfstudio.ui.dialogs.picture import PictureDialog
+from mrfstudio.ui.dialogs.simple import NewDrawing, TextDialog, about_text
+from mrfstudio.ui.help import CommandPalette, ShortcutSheet
+from mrfstudio.ui.main_window import MainWindow
+from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+
+SIZE = (1280, 800)
+PATIENCE = 120.0
+"""Seconds for one picture: a busy machine may take long to load torch."""
+
+
+def render(out: Path) -> list[Path]:
+    """Draw all pictures into a folder and return their paths."""
+    if QApplication.instance() is None:
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    out.mkdir(parents=True, exist_ok=True)
+    app = make_app()
+    paths: list[Path] = []
+    with tempfile.TemporaryDirectory(prefix="mrfstudio-tour-") as folder:
+        # Settings of its own: a tour neither shows nor changes what a person has set.
+        start = Start(app, settings=Settings(Path(folder, "settings.ini")))
+        try:
+            for theme in ("light", "dark"):
+                paths += Tour(start.window, out, theme).all()
+        finally:
+            start.window.files.discard()
+            start.window.close()
+            start.finish()
+            start.window.deleteLater()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return paths
+
+
+class Tour:
+    """All pictures of one theme."""
+
+    def __init__(self, window: MainWindow, out: Path, theme: str) -> None:
+        self._window, self._out, self._theme = window, out, theme
+        self._messages: list[str] = []
+        window.controller.message.connect(self._messages.append)
+        window.resize(*SIZE)
+        window.set_theme(theme)
+
+    def all(self) -> list[Path]:
+        """Draw them in an order that needs few steps between two pictures."""
+        wait_until(lambda: self._window.controller.engine is not None, self._messages)
+        return [*self._segment(), *self._dialogs()]
+
+    # Workspaces -------------------------------------------------------------------------------------------------------
+
+    def _segment(self) -> Iterator[Path]:
+        window = self._window
+        window.show_workspace("segment")
+        workspace = window.workspace
+        assert isinstance(workspace, SegmentWorkspace)
+        workspace.post(SetSpeed(None))
+        window.controller.ask("begin", lambda _: None)
+        self._settled()
+        yield self._grab(window, "segment")
+        workspace.post(Paint("hints", 1, tuple((x + 0.5, 2.5) for x in range(3, 26)), 1.0))
+        workspace.post(Paint("hints", 2, ((12.5, 13.5), (17.5, 13.5)), 0.5))
+        self._settled()
+        yield self._grab(window, "segment-hints")
+        with self._layers(workspace, {"entropy", "observed"}):
+            yield self._grab(window, "segment-entropy")
+        workspace.compare()
+        wait_until(lambda: workspace.canvases.comparing, self._messages)
+        self._settled()
+        yield self._grab(window, "segment-compare")
+        workspace.compare()
+        wait_until(lambda: not workspace.canvases.comparing, self._messages)
+        self._settled()
+
+    @contextmanager
+    def _layers(self, workspace: SegmentWorkspace, names: set[str]) -> Iterator[None]:
+        before = workspace.panel.layers.visible()
+        workspace.panel.layers.set_visible(dict.fromkeys(names, 1.0))
+        self._settled()
+        yield
+        workspace.panel.layers.set_visible(before)
+        self._settled()
+
+    # Dialogs ----------------------------------------------------------------------------------------------------------
+
+    def _dialogs(self) -> Iterator[Path]:
+        window = self._window
+        controller, engine = window.controller, window.controller.engine
+        assert engine is not None
+        picture = PictureDialog(controller, ring(), window)
+        yield self._dialog(picture, "dialog-contours", lambda: picture.picture is not None)
+        example = ExampleDialog(controller, engine.figures, SegmentWorkspace.first_example, window)
+        yield self._dialog(example, "dialog-example", lambda: example.picture is not None)
+        yield self._dialog(NewDrawing(window), "dialog-new")
+        yield self._dialog(ShortcutSheet(window), "dialog-shortcuts")
+        palette = CommandPalette(window.menus.every_action(), window)
+        palette.search.setText("step")
+        yield self._dialog(palette, "dialog-palette")
+        yield self._dialog(TextDialog("About MRF Studio", about_text(engine.device), window), "dialog-about")
+
+    def _dialog(self, dialog: QDialog, name: str, ready: Callable[[], bool] = lambda: True) -> Path:
+        dialog.show()
+        wait_until(ready, self._messages)
+        path = self._grab(dialog, name)
+        dialog.close()
+        dialog.deleteLater()
+        return path
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _settled(self) -> None:
+        """Wait until everything that was posted is shown and no iteration is due."""
+        controller = self._window.controller
+        answered: list[object] = []
+        controller.ask("ping", answered.append)
+        wait_until(lambda: bool(answered), self._messages)
+
+        def quiet() -> bool:
+            frame = controller.newest
+            return frame is not None and not frame.playing and frame.iteration > 0
+
+        wait_until(quiet, self._messages)
+
+    def _grab(self, widget: QWidget, name: str) -> Path:
+        for _ in range(3):  # layouts settle in steps
+            QApplication.processEvents()
+        path = self._out / f"{name}-{self._theme}.png"
+        if not widget.grab().save(str(path)):
+            raise StudioError(f"{path} could not be written: choose another folder.")
+        return path
+
+
+def wait_until(ready: Callable[[], bool], messages: list[str]) -> None:
+    """Let the window live until `ready`; says what it last said if that takes too long."""
+    end = time.monotonic() + PATIENCE
+    while not ready():
+        if time.monotonic() > end:
+            raise StudioError(f"The tour waited {PATIENCE:.0f} s in vain. {' '.join(messages[-1:])}")
+        QApplication.processEvents()
+        time.sleep(0.002)
+
+
+def ring() -> np.ndarray:
+    """A drawn ring, as grey levels, for the picture of the dialog that finds contours."""
+    y, x = np.mgrid[0:90, 0:120]
+    distance = np.hypot((x - 60) / 1.25, y - 45)
+    return np.clip(0.15 + np.abs(distance - 30) / 4, 0, 0.95).astype(np.float32)

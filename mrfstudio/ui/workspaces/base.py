@@ -1,0 +1,70 @@
+"""What a workspace gives to the window: one widget for each place, and what to do with frames and actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QWidget
+
+from mrfstudio.engine.frames import Frame, Loaded
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.settings import Settings
+
+
+@dataclass(frozen=True)
+class ExtraDock:
+    """A panel of one workspace, besides the places that every workspace has."""
+
+    name: str
+    title: str
+    widget: QWidget
+    area: Qt.DockWidgetArea
+    help: str
+
+
+class Workspace(QObject):
+    """Base. Methods named like an action of `actions.py` do that action while the workspace is shown."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    icon: ClassVar[str]
+    help: ClassVar[str]
+
+    centre: QWidget
+    """Transport above, canvas in the middle."""
+    controls: QWidget
+    """What can be changed: at the right."""
+    canvas: QWidget
+    """Where Esc puts the focus."""
+
+    def __init__(self, controller: Controller, settings: Settings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.controller, self.settings = controller, settings
+
+    def make_curves(self) -> QWidget:
+        """The panel below, made after the first paint because plots take long to import."""
+        raise NotImplementedError
+
+    def doers(self) -> tuple[QObject, ...]:
+        """Who does the actions: the first one with a method of the action's name."""
+        return (self,)
+
+    def extra_docks(self) -> list[ExtraDock]:
+        """Panels of this workspace alone."""
+        return []
+
+    def on_loaded(self, engine: Loaded) -> None:
+        """The engine is there."""
+
+    def on_frame(self, frame: Frame) -> None:
+        """Show the newest frame."""
+
+    def start(self) -> None:
+        """The first time it is shown and nothing was opened."""
+
+    def open_path(self, path: Path) -> bool:
+        """Open a file if it is of a kind that this workspace shows; False if not."""
+        return False

@@ -1,0 +1,148 @@
+"""Which model and algorithm a lane runs, when it stops, and the algorithm's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
+
+from mrfstudio.engine.catalogue import Entry, Field
+from mrfstudio.engine.commands import Command, SetAlgorithm, SetLimits, SetModel, SetParameter
+from mrfstudio.engine.frames import LaneFrame, Loaded, ModelNote
+from mrfstudio.ui.panels.parameter_form import ParameterForm
+
+ITERATIONS = "Stop after this many iterations since the last edit."
+TOLERANCE = "Converged means that no message changes by more than this in one iteration."
+LIMITS = (
+    Field("iterations", "integer", 15, ITERATIONS, low=1, high=10_000, logarithmic=True),
+    Field("tolerance", "number", 1e-4, TOLERANCE, low=0, high=1, advanced=True),
+)
+SECOND_LIMITS = (
+    Field("iterations", "integer", 0, f"{ITERATIONS} 0 is as many as the first lane.", low=0, high=10_000),
+)
+LIMIT_NAMES = {"iterations", "tolerance"}
+OTHER = "Open model…"
+
+
+class ModelPanel(QWidget):
+    """Emits the command for every choice; `set_lane` shows what a frame says, so refused choices go back."""
+
+    command = Signal(object)
+    other_model = Signal()
+    """The person wants a model file."""
+
+    def __init__(self, lane: int = 0, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._limits = SECOND_LIMITS if lane else LIMITS
+        self._entries: dict[str, Entry] = {}
+        self._shown_algorithm = ""
+        self.model, self.algorithm = QComboBox(), QComboBox()
+        self.model.setToolTip("The trained model that labels the pixels.")
+        self.model.setAccessibleName("Model")
+        self.algorithm.setToolTip("How the marginals are estimated.")
+        self.algorithm.setAccessibleName("Algorithm")
+        self.summary = QLabel(wordWrap=True)
+        self.summary.setProperty("role", "muted")
+        self.form = ParameterForm()
+        self.form.set_fields(self._limits)
+        choices = QFormLayout()
+        choices.addRow("&Model", self.model)
+        choices.addRow("&Algorithm", self.algorithm)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(choices)
+        column.addWidget(self.summary)
+        column.addWidget(self.form)
+        self.model.activated.connect(self._choose_model)
+        self.algorithm.activated.connect(self._choose_algorithm)
+        self.form.changed.connect(self._set_parameter)
+        for box in (self.model, self.algorithm):
+            box.addItem("loading…")
+            box.setEnabled(False)
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(12)
+
+    def on_loaded(self, engine: Loaded, workspace: str) -> None:
+        """Fill the choices."""
+        names = engine.fitting.get(workspace, ())
+        self._entries = {entry.name: entry for entry in engine.catalogue.algorithms if entry.name in names}
+        self.algorithm.clear()
+        for entry in self._entries.values():
+            self.algorithm.addItem(entry.title, entry.name)
+            self.algorithm.setItemData(self.algorithm.count() - 1, entry.summary, 3)  # 3 is ToolTipRole
+        self.set_models(engine.models)
+        self.model.setEnabled(True)
+        self.algorithm.setEnabled(True)
+
+    def set_models(self, models: Sequence[ModelNote]) -> None:
+        """The models by name, and the way to a file."""
+        chosen = self.model.currentData()
+        self.model.clear()
+        for note in models:
+            self._add(note)
+        self.model.insertSeparator(self.model.count())
+        self.model.addItem(OTHER, OTHER)
+        if chosen is not None:
+            self._show_model(chosen)
+
+    def _add(self, note: ModelNote, index: int | None = None) -> None:
+        at = self.model.count() if index is None else index
+        self.model.insertItem(at, note.name.rsplit("/", 1)[-1], note.name)
+        self.model.setItemData(at, f"{note.name}: {note.title}", 3)
+
+    def add_model(self, note: ModelNote) -> None:
+        """A model from a file joins the list."""
+        if self.model.findData(note.name) < 0:
+            self._add(note, 0)
+
+    def set_lane(self, lane: LaneFrame) -> None:
+        """Show what a lane runs now."""
+        if not self._entries:
+            return
+        self._show_model(lane.model)
+        if lane.algorithm != self._shown_algorithm and lane.algorithm in self._entries:
+            self._shown_algorithm = lane.algorithm
+            entry = self._entries[lane.algorithm]
+            with QSignalBlocker(self.algorithm):
+                self.algorithm.setCurrentIndex(self.algorithm.findData(lane.algorithm))
+            self.form.set_fields((*self._limits, *entry.fields), lane.parameters)
+            self.summary.setText(entry.summary)
+        elif lane.parameters:
+            self.form.set_values(lane.parameters)
+
+    @property
+    def models(self) -> list[str]:
+        """The names that can be chosen."""
+        names = (self.model.itemData(index) for index in range(self.model.count()))
+        return [name for name in names if name and name != OTHER]
+
+    def _show_model(self, name: str) -> None:
+        if self.model.currentData() == name:
+            return
+        if self.model.findData(name) < 0:
+            self._add(ModelNote(name, "grid", name), 0)
+        with QSignalBlocker(self.model):
+            self.model.setCurrentIndex(self.model.findData(name))
+
+    def _choose_model(self, index: int) -> None:
+        name = self.model.itemData(index)
+        if name == OTHER:
+            self.other_model.emit()
+        elif name:
+            self._emit(SetModel(self._lane, name))
+
+    def _choose_algorithm(self, index: int) -> None:
+        self._emit(SetAlgorithm(self._lane, self.algorithm.itemData(index)))
+
+    def _set_parameter(self, name: str, value: object, gesture: int) -> None:
+        if name not in LIMIT_NAMES:
+            self._emit(SetParameter(self._lane, name, value, gesture))
+            return
+        values = self.form.values()
+        lane = self._lane if self._lane else None  # the first lane's limits are everybody's
+        self._emit(SetLimits(values["iterations"], values.get("tolerance", 0.0), lane, gesture))
+
+    def _emit(self, command: Command) -> None:
+        self.command.emit(command)
