@@ -1,0 +1,114 @@
+"""Every test of the window must leave nothing behind: no thread, timer, process or widget, no warning in any log."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import multiprocessing
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtWidgets import QApplication, QWidget
+from shiboken6 import isValid
+
+import mrfstudio.ui  # before the first call of Qt: see there
+from mrfstudio.ui.theme import Theme
+
+assert mrfstudio.ui.__doc__
+
+GRACE = 2.0  # seconds that threads and processes have to end after a test
+# What Qt says about the platform that draws nowhere, and what no test can change.
+PLATFORM_NOISE = re.compile(
+    r"This plugin does not support|propagateSizeHints|Cannot open file .*fonts|Populating font family aliases|raise\(\)"
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind(qapp: QApplication, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Compares the world before and after; runs after pytest-qt has closed the widgets it was given.
+
+    A test that provokes warnings checks them and calls `caplog.clear()`.
+    """
+    threads, processes = _threads(), _processes()
+    widgets, timers = set(_top_level_widgets()), set(map(id, _active_timers()))
+    said: list[str] = []
+
+    def hear(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+        if kind not in (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg) and not PLATFORM_NOISE.search(message):
+            said.append(message)
+
+    before = qInstallMessageHandler(hear)
+    try:
+        yield
+        _settle(lambda: set(_top_level_widgets()) <= widgets)
+    finally:
+        qInstallMessageHandler(before)
+    left = [f"Qt said: {message}" for message in said]
+    left += [f"a warning was logged: {line}" for line in _warnings(caplog)]
+    left += [f"a widget is left: {widget!r}" for widget in set(_top_level_widgets()) - widgets]
+    left += [f"a timer still runs: {timer!r}" for timer in _active_timers() if id(timer) not in timers]
+    left += [f"a thread still runs: {name}" for name in _after_grace(lambda: _threads() - threads)]
+    left += [f"a process still runs: {number}" for number in _after_grace(lambda: _processes() - processes)]
+    if left:
+        pytest.fail("The test left something behind: " + "; ".join(left), pytrace=False)
+
+
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    records = [record for when in ("setup", "call", "teardown") for record in caplog.get_records(when)]
+    return [record.getMessage() for record in records if record.levelno >= logging.WARNING]
+
+
+def _settle(done: Callable[[], bool]) -> None:
+    """Delete what waits for deletion; only where that is not enough, break cycles, which takes longer."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    if not done():
+        gc.collect()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def _top_level_widgets() -> list[QWidget]:
+    return [widget for widget in QApplication.topLevelWidgets() if widget.parent() is None]
+
+
+def _active_timers() -> list[QTimer]:
+    return [each for each in gc.get_objects() if type(each) is QTimer and isValid(each) and each.isActive()]
+
+
+def _threads() -> set[str]:
+    # A dummy stands for a thread of Qt or torch that once ran Python; it never ends in the eyes of `threading`.
+    real = (thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread))
+    return {f"{thread.name} {thread.ident}" for thread in real}
+
+
+def _processes() -> set[int]:
+    children = {child.pid or 0 for child in multiprocessing.active_children()}
+    for file in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
+        children.update(int(number) for number in file.read_text().split())
+    return children
+
+
+def _after_grace(left: Callable[[], set]) -> set:
+    end = time.monotonic() + GRACE
+    while left() and time.monotonic() < end:
+        time.sleep(0.01)
+    return left()
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Iterator[Theme]:
+    """The studio's look on the whole application, taken back afterwards."""
+    font, palette = qapp.font(), qapp.palette()
+    result = Theme(qapp, "light")
+    yield result
+    result.set_mode("system")
+    qapp.styleHints().colorSchemeChanged.disconnect(result._apply)
+    result.deleteLater()
+    qapp.setStyleSheet("")
+    qapp.setPalette(palette)
+    qapp.setFont(font)
