@@ -69,7 +69,7 @@ LIGHT = Colours(
     unknown="#cfc6d8",
     grid="#adb5bd",
     labels=("#123c8c", "#b4c0cc", "#f0a30a", "#1c8a72", "#c05c9c", "#7a4b12", "#5fb4e5", "#8d2f3f"),
-    lanes=("#0b5cad", "#b35900", "#0d7a5f", "#a83f86", "#5b5f66", "#7a4b12"),
+    lanes=("#0b5cad", "#b35900", "#8a1c5a", "#0d7a5f", "#5b5f66", "#7a4b12"),
     highlight="#e0007a",
 )
 
@@ -95,7 +95,7 @@ DARK = Colours(
     unknown="#46394f",
     grid="#5c6670",
     labels=("#7cc4f8", "#46525f", "#e39b07", "#2fae90", "#d883b7", "#b98a4c", "#3f7fd0", "#d0606f"),
-    lanes=("#66b2f7", "#f2a33c", "#43c39a", "#e58cc6", "#b9c0c8", "#c79a62"),
+    lanes=("#66b2f7", "#f2a33c", "#f6c9e4", "#43c39a", "#b9c0c8", "#c79a62"),
     highlight="#ff5fb0",
 )
 
