@@ -115,6 +115,8 @@ class Frame:
     """Iterations a second that were asked for; None is as fast as possible."""
     name: str = ""
     """What the picture is called."""
+    limits: tuple[int, float] = (0, 0.0)
+    """Iterations and tolerance after which lanes stop by themselves, as they are now, for forms."""
 
 
 def merge(older: Frame, newer: Frame) -> Frame:

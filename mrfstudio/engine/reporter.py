@@ -67,6 +67,7 @@ class Reporter:
             seeking=timeline.target,
             speed=session.speed,
             name=moment.document.name,
+            limits=(moment.limits.iterations, moment.limits.tolerance),
         )
 
     def _lanes(self, moment: Moment, window: Window) -> tuple[LaneFrame, ...]:

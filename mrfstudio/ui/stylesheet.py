@@ -10,6 +10,9 @@ from mrfstudio.ui.colours import Colours
 SHEET = Template(
     """
 QToolTip { background: $surface; color: $text; border: 1px solid $outline; padding: ${p4}px; }
+QMenuBar { background: $window; border-bottom: 1px solid $border; }
+QMenuBar::item { padding: ${p6}px ${p8}px; background: transparent; }
+QMenuBar::item:selected { background: $accent_soft; border-radius: ${p4}px; }
 QMainWindow::separator { background: $border; width: ${p4}px; height: ${p4}px; }
 QMainWindow::separator:hover { background: $accent; }
 QDockWidget::title { background: $window; padding: ${p6}px ${p8}px; font-weight: 600; }
@@ -102,6 +105,8 @@ QTableView:focus, QListView:focus { border-color: $focus; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="problem"] { color: $bad; }
 QLabel[role="heading"] { font-weight: 600; }
+QLabel[role="key"] { background: $raised; border: 1px solid $border; border-radius: ${p4}px; padding: 1px ${p6}px; }
+QFrame[role="message"] { background: $surface; border: 1px solid $accent; border-radius: ${p6}px; }
 QFrame[role="panel"] { background: $surface; border: 1px solid $border; border-radius: ${p6}px; }
 """
 )
