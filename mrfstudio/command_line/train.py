@@ -51,6 +51,5 @@ def run(options: argparse.Namespace) -> int:
         **chosen,
     )
     if not print_json(options.json, result):
-        print(result["sentence"])
         print(f"model written to {result['model']}")
     return DONE
