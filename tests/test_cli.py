@@ -40,12 +40,12 @@ def truth(evidence: dict[int, int] | None = None) -> tuple[float, list[np.ndarra
     return float(np.log(z)), [joint.sum((1, 2)) / z, joint.sum((0, 2)) / z, joint.sum((0, 1)) / z], joint / z
 
 
-def answer(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict:
+def answer(capsys: pytest.CaptureFixture[str], *words: object) -> dict:
     assert main([str(w) for w in words]) == 0
     return json.loads(capsys.readouterr().out)
 
 
-def refusal(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     """Run, expect status 2, nothing on standard output, and one sentence on standard error."""
     try:
         status = main([str(w) for w in words])
