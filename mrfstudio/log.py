@@ -62,9 +62,7 @@ def setup_logging(verbose: bool = False, folder: Path | None = None) -> Path | N
     except OSError as error:
         path = None
         _crashes_to_stderr()
-        _say_once(
-            f"The log folder {str(folder)!r} cannot be written ({error.strerror}): warnings are shown here."
-        )
+        _say_once(f"The log folder {str(folder)!r} cannot be written ({error.strerror}): warnings are shown here.")
     if (verbose or path is None) and sys.stderr is not None:
         shown = logging.StreamHandler(sys.stderr)
         shown.setLevel(level if verbose else logging.WARNING)
@@ -75,28 +73,34 @@ def setup_logging(verbose: bool = False, folder: Path | None = None) -> Path | N
     return path
 
 
-def _crashes_to_stderr() -> None:
-    """Crash reports to standard error, where there is one with a file behind it (not under pythonw or a notebook)."""
-    with contextlib.suppress(AttributeError, ValueError, RuntimeError, OSError):
-        faulthandler.enable()
-
-
 def _open_files(folder: Path) -> logging.Handler:
-    global _crash_file
     folder.mkdir(parents=True, exist_ok=True)
     handler = _Rotating(
         folder / "mrfstudio.log", maxBytes=LARGEST_FILE, backupCount=OLDER_FILES, encoding="utf-8", errors="replace"
     )
     try:
-        crash_file = open(folder / "crash.log", "a", encoding="utf-8")  # noqa: SIM115  # stays open, see _crash_file
+        _crashes_to_file(folder / "crash.log")
     except OSError:
         handler.close()
         raise
+    return handler
+
+
+def _crashes_to_file(path: Path) -> None:
+    global _crash_file
+    if _crash_file is None and faulthandler.is_enabled():
+        return  # a developer or a test runner asked for the reports elsewhere
+    crash_file = path.open("a", encoding="utf-8")
     faulthandler.enable(crash_file)
     if _crash_file is not None:
         _crash_file.close()
     _crash_file = crash_file
-    return handler
+
+
+def _crashes_to_stderr() -> None:
+    # There may be no standard error with a file behind it: under pythonw, in a notebook.
+    with contextlib.suppress(AttributeError, ValueError, RuntimeError, OSError):
+        faulthandler.enable()
 
 
 def _install(handlers: list[logging.Handler], level: int) -> None:

@@ -2,5 +2,13 @@
 
 import os
 
+import pytest
+
 # Before Qt is loaded: the tests need no display, and must not open windows on one.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands that tests run, in this process or another, leave no lines in the person's own log (on Linux)."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))

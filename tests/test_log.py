@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 import os
 import subprocess
@@ -18,15 +17,12 @@ from mrfstudio import log
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    """Take away what `setup_logging` installed, and give pytest its fault handler back."""
+    """Logging begins as in a new process and leaves nothing behind."""
     log._said.clear()
+    logging.captureWarnings(False)
     yield
     log._install([], logging.NOTSET)
     logging.captureWarnings(False)
-    faulthandler.disable()
-    if log._crash_file is not None:
-        log._crash_file.close()
-        log._crash_file = None
 
 
 def test_records_and_warnings_go_into_the_file_and_not_onto_the_terminal(
@@ -98,12 +94,30 @@ def test_a_disk_that_fills_up_is_said_once_and_stops_nothing(tmp_path: Path, cap
     assert "Traceback" not in error
 
 
-def test_a_crash_of_the_interpreter_leaves_its_stack_in_the_folder(tmp_path: Path):
-    code = (
-        "import ctypes, pathlib, sys\nfrom mrfstudio.log import setup_logging\n"
-        "setup_logging(folder=pathlib.Path(sys.argv[1]))\n"
-        "def the_guilty_one(): ctypes.string_at(0)\nthe_guilty_one()"
-    )
-    result = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, env={**os.environ})
+CRASH = """
+import ctypes, faulthandler, pathlib, sys
+from mrfstudio.log import setup_logging
+if sys.argv[2:]:
+    faulthandler.enable()
+setup_logging(folder=pathlib.Path(sys.argv[1]))
+def the_guilty_one(): ctypes.string_at(0)
+the_guilty_one()
+"""
+
+
+def crash(folder: Path, *arguments: str) -> str:
+    """What a crashing interpreter writes to standard error."""
+    command = [sys.executable, "-c", CRASH, str(folder), *arguments]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONFAULTHANDLER"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert result.returncode != 0
+    return result.stderr
+
+
+def test_a_crash_of_the_interpreter_leaves_its_stack_in_the_folder(tmp_path: Path):
+    assert "the_guilty_one" not in crash(tmp_path)
     assert "the_guilty_one" in (tmp_path / "crash.log").read_text(encoding="utf-8")
+
+
+def test_who_asked_for_crash_reports_on_the_terminal_gets_them_there(tmp_path: Path):
+    assert "the_guilty_one" in crash(tmp_path, "enabled before")
