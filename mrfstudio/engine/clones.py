@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine.data.border_noise import labels_from_silhouettes, seeded_noise
-from mrfstudio.engine.data.contract import dataset_class
+from mrfstudio.engine.data.glyphs import Glyphs
+from mrfstudio.engine.data.shapes import Shapes
 from mrfstudio.engine.frames import CloneGallery
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.models.grid import GridMRF
@@ -74,8 +75,8 @@ def owned_side(patches: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def _noisy(index: int) -> NDArray[np.uint8]:
     """A noisy picture that no training has seen: digits and shapes in turn, from the validation stream."""
-    source = dataset_class("shapes" if index % 2 else "glyphs")(seed=1)
-    figure, _ = source.picture("val", index // 2)  # type: ignore[attr-defined]  # both are generated
+    source = Shapes(seed=1) if index % 2 else Glyphs(seed=1)
+    figure, _ = source.picture("val", index // 2)
     labels = labels_from_silhouettes(figure[None])
     return seeded_noise(labels, 1, indices=[index])[0]
 

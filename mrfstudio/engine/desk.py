@@ -114,12 +114,18 @@ class Desk:
         self._sessions[workspace] = load_session(Path(path))
         return path
 
-    def open_graph(self, workspace: str, graph: FactorGraph | str | os.PathLike[str], name: str = "graph") -> str:
-        """Show a graph, or the one in a .uai or .fg file."""
+    def open_graph(
+        self,
+        workspace: str,
+        graph: FactorGraph | str | os.PathLike[str],
+        name: str = "graph",
+        shape: tuple[int, int] | None = None,
+    ) -> str:
+        """Show a graph, or the one in a .uai or .fg file; `shape` (rows, columns) lays its variables out."""
         if not isinstance(graph, FactorGraph):
             name = Path(graph).name
             graph = read_graph(graph)
-        self._sessions[workspace] = Session(GraphWorkspace({name: graph}), name, playing=True)
+        self._sessions[workspace] = Session(GraphWorkspace({name: graph}, shape), name, playing=True)
         return name
 
     # Models -----------------------------------------------------------------------------------------------------------

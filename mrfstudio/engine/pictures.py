@@ -106,14 +106,14 @@ def _figure(source: type[Dataset], kind: str, seed: int, size: int) -> tuple[NDA
         index = kinds.index(kind) if kind else seed % len(kinds)
         mask, _ = source(size=size, seed=seed).picture("test", index)
         return mask, kinds[index]
-    figures = _stored_figures(source)
+    figures = _stored_figures(source.name)
     index = seed % len(figures)
     return figures[index], str(index)
 
 
 @lru_cache(maxsize=2)
-def _stored_figures(source: type[Dataset]) -> NDArray[np.bool_]:
+def _stored_figures(dataset: str) -> NDArray[np.bool_]:
     """The test silhouettes of a data set that lies in a file."""
-    instance = source()
+    instance = dataset_class(dataset)()
     splits = instance.open(instance.located(None))
     return instance.figures(splits["test"])

@@ -26,6 +26,7 @@ from mrfstudio.ui.theme import Theme
 
 if TYPE_CHECKING:
     from mrfstudio.ui.main_window import MainWindow
+    from mrfstudio.ui.workspaces.graph import GraphToShow
 
 log = logging.getLogger(__name__)
 TOUR_FOLDER = "mrfstudio-tour"
@@ -33,12 +34,12 @@ LOADING_SECONDS = 30.0
 """How long the process waits, without a window, for a thread that was loading torch when the window was closed."""
 
 
-def open_window(file: Path | None = None, graph: Any = None, graph_name: str = "graph") -> int:
+def open_window(file: Path | None = None, graph: GraphToShow | None = None) -> int:
     """Show the window until it is closed; returns the exit status. Without a display, render the tour instead."""
     if not has_display():
         return _tour_instead()
     app = make_app()
-    start = Start(app, file=file, graph=graph, graph_name=graph_name)
+    start = Start(app, file=file, graph=graph)
     status = app.exec()
     start.finish()
     return status
@@ -72,8 +73,7 @@ class Start:
         app: QApplication,
         *,
         file: Path | None = None,
-        graph: Any = None,
-        graph_name: str = "",
+        graph: GraphToShow | None = None,
         settings: Settings | None = None,
         make_desk: Callable[[], Any] | None = None,
     ) -> None:
@@ -88,11 +88,11 @@ class Start:
         self._collector = Collector()
         self._collector.start()
         self.thread.preload()
-        self.window.first_painted.connect(lambda: self._after_first_paint(file, graph, graph_name))
+        self.window.first_painted.connect(lambda: self._after_first_paint(file, graph))
         self.window.show()
 
-    def _after_first_paint(self, file: Path | None, graph: Any, graph_name: str) -> None:
-        self.window.after_first_paint(file, graph, graph_name)
+    def _after_first_paint(self, file: Path | None, graph: GraphToShow | None) -> None:
+        self.window.after_first_paint(file, graph)
         self.controller.loaded.connect(lambda _: self._collector.settle())
         self.thread.start()
 

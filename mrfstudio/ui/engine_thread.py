@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 class Session(Protocol):
     """What the thread needs of a session."""
 
-    def apply(self, command: Command, number: int = ...) -> None: ...
+    def apply(self, command: Command, number: int | None = ...) -> Command | None: ...
 
     def advance(self, budget: float) -> Frame | None: ...
 
@@ -224,7 +224,10 @@ class EngineThread(QObject):
         workspace = self._visible
         if not workspace or workspace in self._broken:
             return None
-        session = desk.session(workspace)
+        try:
+            session = desk.session(workspace)
+        except StudioError:  # nothing is open there; whoever posts a command is told
+            return None
         try:
             frame = session.advance(BUDGET)
         except Exception as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QSaveFile, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QByteArray, QPoint, QSaveFile, Qt
+from PySide6.QtGui import QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from mrfstudio.ui.settings import Settings
@@ -33,7 +33,7 @@ def ask_path(parent: QWidget, settings: Settings, title: str, name: str, filters
 def save_picture(image: QImage, path: Path) -> None:
     """Write a PNG; the old file stays until the new one is complete."""
     file = QSaveFile(str(path))
-    written = file.open(QSaveFile.OpenModeFlag.WriteOnly) and image.save(file, "PNG")
+    written = file.open(QSaveFile.OpenModeFlag.WriteOnly) and QImageWriter(file, QByteArray(b"png")).write(image)
     if not (written and file.commit()):
         raise ExportError(f"{path} could not be written: {file.errorString() or 'not a place for pictures'}.")
 
@@ -52,6 +52,6 @@ def picture_of(widget: QWidget, scale: float = 2.0) -> QImage:
     image.setDevicePixelRatio(scale)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
-    widget.render(painter)
+    widget.render(painter, QPoint())
     painter.end()
     return image

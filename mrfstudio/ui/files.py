@@ -13,16 +13,19 @@ from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.recent import RecentFiles
 from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.workspaces.graph import GraphToShow, GraphWorkspace
 
 if TYPE_CHECKING:
     from mrfstudio.ui.main_window import MainWindow
 
 SESSION_ENDING = ".mrfs"
+PICTURE_GLOBS = "*.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.pgm *.ppm"
 SESSIONS = f"Sessions (*{SESSION_ENDING})"
-PICTURES = "Pictures (*.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.pgm *.ppm)"
+GRAPH_FILES = "Graphs (*.uai *.fg *.uai.gz *.fg.gz)"
+PICTURES = f"Pictures ({PICTURE_GLOBS})"
 MODELS = "Models (*.safetensors)"
-GRAPHS = (".uai", ".fg", ".gz")
-ALL = "Everything that opens (*{} *.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.pgm *.ppm *.safetensors)"
+GRAPHS = (".uai", ".fg", ".uai.gz", ".fg.gz")
+ALL = f"Everything that opens (*{SESSION_ENDING} {PICTURE_GLOBS} *.safetensors *.uai *.fg *.gz)"
 
 
 class Files(QObject):
@@ -47,7 +50,7 @@ class Files(QObject):
     # Opening ----------------------------------------------------------------------------------------------------------
 
     def open_file(self) -> None:
-        filters = (ALL.format(SESSION_ENDING), SESSIONS, PICTURES, MODELS)
+        filters = (ALL, SESSIONS, PICTURES, MODELS, GRAPH_FILES)
         chosen, _ = QFileDialog.getOpenFileName(self._window, "Open", self._settings.folder, ";;".join(filters))
         if chosen:
             self._settings.folder = str(Path(chosen).parent)
@@ -60,12 +63,22 @@ class Files(QObject):
             self._window.message_bar.show_message(f"{path} does not exist: it may have been moved or renamed.")
         elif path.suffix.lower() == SESSION_ENDING:
             self.unless_unsaved(lambda: self._open_session(path))
+        elif path.name.lower().endswith(GRAPHS):
+            self.open_graph(GraphToShow(str(path), path.name))
+            self.recent.add(path)
         elif self._window.workspace.open_path(path):
             self.recent.add(path)
         else:
             self._window.message_bar.show_message(
-                f"{path.name} is of a kind that the window does not show: expected a session, a picture or a model."
+                f"{path.name} is of a kind that the window does not show: expected a session, picture, model or graph."
             )
+
+    def open_graph(self, shown: GraphToShow) -> None:
+        """Show a graph, or the one in a file, in the workspace for graphs."""
+        self._window.show_workspace(GraphWorkspace.name)
+        workspace = self._window.workspace
+        assert isinstance(workspace, GraphWorkspace)
+        workspace.open(shown)
 
     def _open_session(self, path: Path) -> None:
         def opened(_: Any) -> None:

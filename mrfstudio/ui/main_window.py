@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence, QPaintEvent, QShortcut
@@ -12,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QS
 
 from mrfstudio.engine.frames import Frame, Loaded
 from mrfstudio.log import log_folder
-from mrfstudio.ui.actions import Actions
+from mrfstudio.ui.actions import Actions, specs
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.dialogs.simple import TextDialog, about_text
 from mrfstudio.ui.files import Files
@@ -20,13 +19,15 @@ from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.menus import Menus
 from mrfstudio.ui.panels.badge import Badge
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import MessageBar, Rail, Rates, dock, scrolled
+from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, dock
 from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
+from mrfstudio.ui.workspaces.graph import GraphToShow, GraphWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
 
-WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace,)
-"""Those that exist; the rail shows no others."""
+WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, GraphWorkspace)
+AT_START = 1
+"""The rail shows this many at first; the others appear when there is something to show in them."""
 FIRST_SIZE = (1280, 800)
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 RATES_EVERY = 500  # milliseconds; faster numbers could not be read
@@ -42,6 +43,8 @@ class MainWindow(QMainWindow):
         self.controller, self.settings, self.theme = controller, settings, theme
         self.workspaces: dict[str, Workspace] = {}
         self._curves_made: set[str] = set()
+        self._extra_docks: dict[QDockWidget, str] = {}
+        self._hidden_docks: set[QDockWidget] = set()
         self._painted = False
         self.setObjectName("window")
         self.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
@@ -65,7 +68,7 @@ class MainWindow(QMainWindow):
 
     def _build_places(self) -> None:
         self.rail = Rail(self)
-        for cls in WORKSPACES:
+        for cls in WORKSPACES[:AT_START]:
             self.rail.add(cls.name, cls.title, cls.icon, cls.help)
         self.rail.chosen.connect(self.show_workspace)
         self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
@@ -73,11 +76,9 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self.centre)
         self.message_bar = MessageBar(self.centre)
         right, bottom = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        self.controls_dock = dock(self, "controls", "Model", self.controls, right)
+        self.controls_dock = dock(self, "controls", "Model and layers", self.controls, right)
         self.curves_dock = dock(self, "curves", "Curves", self.curves, bottom)
-        self.controls.setMinimumWidth(px(self, 290))
         self.curves.setMinimumHeight(px(self, 120))
-        self.resizeDocks([self.controls_dock], [px(self, 310)], Qt.Orientation.Horizontal)
         self.resizeDocks([self.curves_dock], [px(self, 190)], Qt.Orientation.Vertical)
 
     def _docks(self) -> list[QDockWidget]:
@@ -113,19 +114,17 @@ class MainWindow(QMainWindow):
             # Queued: what follows takes a moment, and this paint is to reach the screen before it.
             QTimer.singleShot(0, self.first_painted.emit)
 
-    def after_first_paint(self, file: Path | None = None, graph: Any = None, graph_name: str = "") -> None:
+    def after_first_paint(self, file: Path | None = None, graph: GraphToShow | None = None) -> None:
         """What may take a moment and must not keep the window from appearing."""
         self._make_curves()
         if graph is not None:
-            self.files.open_graph(graph, graph_name)
+            self.files.open_graph(graph)
         elif file is not None:
             self.files.open(file)
         else:
             self.workspace.start()
 
     # Workspaces -------------------------------------------------------------------------------------------------------
-
-    _extra_docks: tuple[QDockWidget, ...] = ()
 
     @property
     def workspace(self) -> Workspace:
@@ -136,13 +135,17 @@ class MainWindow(QMainWindow):
         """Switch; the one shown before pauses."""
         if name not in self.workspaces:
             self._make(name)
+            self.rail.require(self.workspaces[name])
         self.controller.show(name)
         workspace = self.workspace
         self.centre.setCurrentWidget(workspace.centre)
         self.controls.setCurrentIndex(list(self.workspaces).index(name))
         self.rail.mark(name)
+        self._show_docks_of(name)
         self._make_curves()
         self.message_bar.raise_()
+        for _, spec in specs():
+            self.actions_[spec.name].setEnabled(self._find(spec.name) is not None)
         if self.controller.newest is not None:
             self.on_frame(self.controller.newest)
         workspace.canvas.setFocus()
@@ -152,18 +155,37 @@ class MainWindow(QMainWindow):
         workspace = cls(self.controller, self.settings, self)
         self.workspaces[name] = workspace
         self.centre.addWidget(workspace.centre)
-        self.controls.addWidget(scrolled(workspace.controls))
+        self.controls.addWidget(Scrolled(workspace.controls))
         self.curves.addWidget(QWidget())
         self.actions_.bind_canvas(workspace.canvas)
-        made = []
+        workspace.dock_toggled.connect(self._toggle_dock)
         for extra in workspace.extra_docks():
             added = dock(self, extra.name, extra.title, extra.widget, extra.area)
+            # Between canvas and controls, so that the inspector stays beside it.
+            self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
             added.setWhatsThis(extra.help)
             added.hide()
-            made.append(added)
-        self._extra_docks = (*self._extra_docks, *made)
+            added.visibilityChanged.connect(lambda shown, name=extra.name: workspace.on_dock(name, shown))
+            self._extra_docks[added] = name
         if self.controller.engine is not None:
             workspace.on_loaded(self.controller.engine)
+
+    def _show_docks_of(self, name: str) -> None:
+        """Docks of other workspaces hide, and come back with theirs."""
+        for each, owner in self._extra_docks.items():
+            each.toggleViewAction().setVisible(owner == name)
+            if owner != name and not each.isHidden():
+                self._hidden_docks.add(each)
+                each.hide()
+            elif owner == name and each in self._hidden_docks:
+                self._hidden_docks.discard(each)
+                each.show()
+
+    def _toggle_dock(self, name: str) -> None:
+        for each in self._extra_docks:
+            if each.objectName() == name:
+                each.setVisible(each.isHidden())
+                each.raise_()
 
     def _make_curves(self) -> None:
         name = self.controller.workspace
@@ -171,6 +193,7 @@ class MainWindow(QMainWindow):
         if self._painted and name not in self._curves_made:
             self._curves_made.add(name)
             empty = self.curves.widget(index)
+            assert empty is not None
             self.curves.removeWidget(empty)
             empty.deleteLater()
             self.curves.insertWidget(index, self.workspace.make_curves())
@@ -210,11 +233,17 @@ class MainWindow(QMainWindow):
     # Actions ----------------------------------------------------------------------------------------------------------
 
     def _doer(self, name: str) -> Callable[[], None]:
+        found = self._find(name)
+        assert found is not None, f"the action {name!r} is enabled and nobody does it"
+        return found
+
+    def _find(self, name: str) -> Callable[[], None] | None:
+        """Who does an action now; None if it has no meaning in this workspace."""
         for owner in (*self.workspace.doers(), self.files, self):
             method = getattr(owner, name, None)
             if callable(method):
                 return method
-        raise LookupError(f"nothing does the action {name!r}")
+        return None
 
     def to_canvas(self) -> None:
         """Esc: away with the message, back to the canvas."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup
@@ -21,6 +22,9 @@ from PySide6.QtWidgets import (
 
 from mrfstudio.ui.icons import icon
 from mrfstudio.ui.theme import px
+
+if TYPE_CHECKING:
+    from mrfstudio.ui.workspaces.base import Workspace
 
 MESSAGE_SECONDS = 12
 
@@ -57,6 +61,11 @@ class Rail(QToolBar):
         self._follow_theme()
         return action
 
+    def require(self, workspace: Workspace) -> None:
+        """Make sure that a workspace is in the rail."""
+        if all(action.data() != workspace.name for action in self._icons):
+            self.add(workspace.name, workspace.title, workspace.icon, workspace.help)
+
     def mark(self, name: str) -> None:
         """Show which workspace is open."""
         for action in self._icons:
@@ -82,7 +91,6 @@ class MessageBar(QFrame):
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
         self.setProperty("role", "message")
-        self.setAutoFillBackground(True)
         self.text = QLabel(wordWrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.dismiss = QToolButton()
@@ -119,11 +127,14 @@ class MessageBar(QFrame):
             self.hide()
 
     def _place(self) -> None:
-        parent = self.parentWidget()
+        parent, layout = self.parentWidget(), self.layout()
+        assert parent is not None
+        assert layout is not None
         margin = px(self, 10)
         width = min(parent.width() - 2 * margin, px(self, 760))
-        height = max(self.heightForWidth(width), self.sizeHint().height())
-        self.setGeometry((parent.width() - width) // 2, margin, width, height)
+        height = max(layout.heightForWidth(width), layout.minimumSize().height())
+        # Over the canvas, below the transport: what one needs most stays in reach.
+        self.setGeometry((parent.width() - width) // 2, px(self, 92), width, height)
 
 
 class Advice(QLabel):
@@ -170,16 +181,31 @@ def dock(window: QMainWindow, name: str, title: str, widget: QWidget, area: Qt.D
     return made
 
 
-def scrolled(widget: QWidget) -> QScrollArea:
-    """A widget that scrolls up and down where there is too little room."""
-    area = QScrollArea()
-    area.setWidget(widget)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    # Room for the scroll bar too, or it would cut the right edge off.
-    area.setMinimumWidth(widget.minimumSizeHint().width() + area.verticalScrollBar().sizeHint().width())
-    return area
+class Scrolled(QScrollArea):
+    """A widget that scrolls up and down where there is too little room, and is never cut off at the side."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self.setWidget(widget)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Always there, so that nothing moves when the content grows by a line.
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._fit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        handled = super().eventFilter(watched, event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return handled
+
+    def _fit(self) -> None:
+        inside = self.widget()
+        assert inside is not None
+        needed = inside.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
+        if needed > self.minimumWidth():
+            self.setMinimumWidth(needed)
 
 
 def spaced(widgets: Sequence[QWidget], spacing: int) -> QWidget:

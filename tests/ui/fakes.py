@@ -27,9 +27,9 @@ class FakeSession:
         self.threads: set[str] = set()
         self.fail_next = ""
 
-    def apply(self, command: Command, number: int = 0) -> None:
+    def apply(self, command: Command, number: int | None = None) -> None:
         self.threads.add(threading.current_thread().name)
-        self.applied.append((number, command))
+        self.applied.append((number or 0, command))
         if isinstance(command, Play):
             self.playing = True
         elif isinstance(command, Pause):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -41,7 +42,7 @@ class Example:
         """The next one of the same kind."""
         return replace(self, seed=self.seed + 1)
 
-    def arguments(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         """For the engine's `figure_picture`."""
         return asdict(self)
 

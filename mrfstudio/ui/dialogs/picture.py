@@ -40,10 +40,12 @@ class PictureDialog(QDialog):
         self._source = str(source) if isinstance(source, Path) else source
         self.picture: Picture | None = None
         self.preview = Preview()
-        self.threshold = QSlider(Qt.Orientation.Horizontal, minimum=0, maximum=STEPS, value=STEPS // 2)
+        self.threshold = QSlider(Qt.Orientation.Horizontal)
+        self.threshold.setRange(0, STEPS)
         self.threshold.setToolTip("Grey level that divides ink from paper: pixels darker than it are dark ink.")
         self.level = QLabel()
-        self.automatic = QCheckBox("Automatic", checked=True)
+        self.automatic = QCheckBox("Automatic")
+        self.automatic.setChecked(True)
         self.automatic.setToolTip("Let the program find the grey level that divides the picture best.")
         self.ink = QComboBox()
         for name, text in (("auto", "Automatic"), ("dark", "Dark on light"), ("light", "Light on dark")):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.frames import Frame, Loaded
@@ -33,6 +33,9 @@ class Workspace(QObject):
     icon: ClassVar[str]
     help: ClassVar[str]
 
+    dock_toggled = Signal(str)
+    """Show the extra dock of this name, or hide it if it is shown."""
+
     centre: QWidget
     """Transport above, canvas in the middle."""
     controls: QWidget
@@ -55,6 +58,9 @@ class Workspace(QObject):
     def extra_docks(self) -> list[ExtraDock]:
         """Panels of this workspace alone."""
         return []
+
+    def on_dock(self, name: str, shown: bool) -> None:
+        """An extra dock was shown or hidden, by whatever means."""
 
     def on_loaded(self, engine: Loaded) -> None:
         """The engine is there."""

@@ -31,8 +31,10 @@ class Canvases(QSplitter):
         self.first, self.second = Canvas(), Canvas()
         self.headings = (QLabel(), QLabel())
         self._linking = False
+        self._places: list[QWidget] = []
         for canvas, heading in zip((self.first, self.second), self.headings, strict=True):
-            self.addWidget(self._place(canvas, heading))
+            self._places.append(self._place(canvas, heading))
+            self.addWidget(self._places[-1])
             canvas.command.connect(self.command)
             canvas.play_pause.connect(self.play_pause)
             canvas.hovered.connect(self.hovered)
@@ -59,11 +61,11 @@ class Canvases(QSplitter):
 
     @property
     def comparing(self) -> bool:
-        return not self.widget(1).isHidden()
+        return not self._places[1].isHidden()
 
     def compare(self, on: bool) -> None:
         """Show one lane or two."""
-        self.widget(1).setVisible(on)
+        self._places[1].setVisible(on)
         for heading in self.headings:
             heading.setVisible(on)
         if on:

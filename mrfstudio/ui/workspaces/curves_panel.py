@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -16,9 +18,9 @@ class CurvesPanel(QWidget):
 
     command = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, labels: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.curves, self.histogram = Curves(), Histogram()
+        self.curves, self.histogram = Curves(), Histogram(labels)
         self.curves.command.connect(self.command)
         row = QHBoxLayout(self)
         margin = px(self, 8)

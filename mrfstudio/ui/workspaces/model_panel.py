@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
@@ -38,6 +39,7 @@ class ModelPanel(QWidget):
         self._limits = SECOND_LIMITS if lane else LIMITS
         self._entries: dict[str, Entry] = {}
         self._shown_algorithm = ""
+        self._shown_values: dict[str, Any] = {}
         self.model, self.algorithm = QComboBox(), QComboBox()
         self.model.setToolTip("The trained model that labels the pixels.")
         self.model.setAccessibleName("Model")
@@ -97,8 +99,8 @@ class ModelPanel(QWidget):
         if self.model.findData(note.name) < 0:
             self._add(note, 0)
 
-    def set_lane(self, lane: LaneFrame) -> None:
-        """Show what a lane runs now."""
+    def set_lane(self, lane: LaneFrame, limits: tuple[int, float]) -> None:
+        """Show what a lane runs now, and the session's limits: iterations and tolerance."""
         if not self._entries:
             return
         self._show_model(lane.model)
@@ -107,10 +109,15 @@ class ModelPanel(QWidget):
             entry = self._entries[lane.algorithm]
             with QSignalBlocker(self.algorithm):
                 self.algorithm.setCurrentIndex(self.algorithm.findData(lane.algorithm))
-            self.form.set_fields((*self._limits, *entry.fields), lane.parameters)
+            self.form.set_fields((*self._limits, *entry.fields))
             self.summary.setText(entry.summary)
-        elif lane.parameters:
-            self.form.set_values(lane.parameters)
+            self._shown_values = {}
+        values = dict(lane.parameters)
+        if self._lane == 0:
+            values.update(iterations=limits[0], tolerance=limits[1])
+        if values != self._shown_values:
+            self._shown_values = values
+            self.form.set_values(values)
 
     @property
     def models(self) -> list[str]:
