@@ -44,8 +44,11 @@ class Edited:
     anew: bool = False
 
 
-def edit(stage: Stage, moment: Moment, command: Command) -> Edited:
-    """Apply a command that changes evidence, lanes or limits. Raises `StudioError` if it is refused."""
+def edit(stage: Stage, moment: Moment, command: Command, *, known: bool = False) -> Edited:
+    """Apply a command that changes evidence, lanes or limits. Raises `StudioError` if it is refused.
+
+    `known`: it comes from a log, so it was accepted once and changed something; its inverse is not wanted.
+    """
     if isinstance(command, Continue):
         return _continued(moment, command)
     if isinstance(command, SetLimits):
@@ -64,7 +67,7 @@ def edit(stage: Stage, moment: Moment, command: Command) -> Edited:
         return _with_lane_added(stage, moment, command)
     if isinstance(command, RemoveLane):
         return _with_lane_removed(moment, command)
-    return _with_document(stage, moment, command)
+    return _with_document(stage, moment, command, known)
 
 
 def anew(moment: Moment) -> Moment:
@@ -87,7 +90,7 @@ def make_lane(
 # Evidence -------------------------------------------------------------------------------------------------------------
 
 
-def _with_document(stage: Stage, moment: Moment, command: Command) -> Edited:
+def _with_document(stage: Stage, moment: Moment, command: Command, known: bool) -> Edited:
     if isinstance(command, Restore):
         after: Document | None = command.document(stage.workspace.layers)
     elif isinstance(command, Patch):
@@ -96,12 +99,13 @@ def _with_document(stage: Stage, moment: Moment, command: Command) -> Edited:
         after = stage.workspace.edited(moment.document, command)
     if after is None:
         raise StudioError(f"The {stage.workspace.name} workspace does not know the command {type(command).__name__}.")
-    for lane in moment.lanes:  # a contradiction is refused before it becomes evidence
+    for lane in () if known else moment.lanes:  # a contradiction is refused before it becomes evidence
         stage.evidence(after, lane.model)
     if isinstance(command, SetImage | Restore):
-        return Edited(anew(replace(moment, document=after)), Restore.of(moment.document), anew=True)
-    inverse = Patch.between(after, moment.document)
-    if not inverse.tiles:
+        restore = None if known else Restore.of(moment.document)
+        return Edited(anew(replace(moment, document=after)), restore, anew=True)
+    inverse = None if known else Patch.between(after, moment.document)
+    if inverse is not None and not inverse.tiles:
         return Edited(moment, None, changed=False)
     lanes = tuple(_touched(moment, lane) for lane in moment.lanes)
     return Edited(replace(moment, document=after, lanes=lanes), inverse)

@@ -80,7 +80,7 @@ class Timeline:
         moment = self.moment
         for stamped in self.log[self._applied(moment) :]:
             if not isinstance(stamped.command, Continue):
-                moment = edit(self.stage, moment, stamped.command).moment
+                moment = edit(self.stage, moment, stamped.command, known=True).moment
         return moment
 
     def _applied(self, moment: Moment) -> int:
@@ -124,7 +124,7 @@ class Timeline:
         for stamped in self.log[bisect_right(self.log, moment.iteration - 1, key=attrgetter("iteration")) :]:
             if stamped.iteration > moment.iteration:
                 break
-            moment = edit(self.stage, moment, stamped.command).moment
+            moment = edit(self.stage, moment, stamped.command, known=True).moment
         return self.stage.begun(moment)
 
     def seek(self, iteration: int, *, with_previous: bool = False) -> None:
@@ -157,7 +157,7 @@ def replayed(stage: Stage, origin: Moment, log: Sequence[Stamped] | Iterable[Sta
             break
         while moment.iteration < stamped.iteration:
             moment = stage.tick(moment)
-        moment = edit(stage, moment, stamped.command).moment
+        moment = edit(stage, moment, stamped.command, known=True).moment
     while moment.iteration < iteration:
         moment = stage.tick(moment)
     return stage.begun(moment)
