@@ -149,7 +149,9 @@ class CanvasBase(QWidget):
         image = QImage(max(width * factor, 1), max(height * factor, 1), QImage.Format.Format_RGB32)
         image.fill(QColor(colours_of(self).paper))
         painter = QPainter(image)
-        self.scene.paint(painter, Transform(float(factor), 0.0, 0.0))
+        transform = Transform(float(factor), 0.0, 0.0)
+        self.scene.paint(painter, transform)
+        self._paint_arrows(painter, transform)
         painter.end()
         return image
 
@@ -286,9 +288,7 @@ class CanvasBase(QWidget):
     def _paint_marks(self, painter: QPainter) -> None:
         colours, transform = colours_of(self), self.transform
         marks.grid(painter, transform, self.visible_rectangle(), colours)
-        angles = self.scene.layer("ownership")
-        if angles is not None and "ownership" in self.scene.visible and not self.scene.original_only:
-            marks.arrows(painter, transform, angles, self.scene.rectangle[:2], colours)
+        self._paint_arrows(painter, transform)
         painter.setPen(QPen(QColor(colours.outline), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(transform.rectangle(0, 0, *self.scene.shape).adjusted(-1, -1, 0, 0))
@@ -299,6 +299,11 @@ class CanvasBase(QWidget):
             if dragged is not None:
                 marks.box(painter, transform.rectangle(*dragged))
         self._paint_cursor(painter)
+
+    def _paint_arrows(self, painter: QPainter, transform: Transform) -> None:
+        angles = self.scene.layer("ownership")
+        if angles is not None and "ownership" in self.scene.visible and not self.scene.original_only:
+            marks.arrows(painter, transform, angles, self.scene.rectangle[:2], colours_of(self))
 
     def _paint_cursor(self, painter: QPainter) -> None:
         keyboard = self.cursor_pixel is not None and self.hasFocus()
