@@ -87,25 +87,25 @@ class BeliefPropagationOnGraph(Kernel):
             part = FactorMessages.of_graph(model)
             totals, cavities = totals_and_cavities(model, local, state.messages)
             if model.has_zeros:
-                _check_possible(model, totals)
+                check_possible(model, totals)
             proposal = part.messages(cavities, algorithm.temperature)
-            messages = _damp(algorithm, part, proposal, state.messages)
-            return Messages(state.iteration + 1, _largest_change(proposal, state.messages), messages)
+            messages = damp(algorithm.damping, part, proposal, state.messages)
+            return Messages(state.iteration + 1, largest_change(proposal, state.messages), messages)
         messages, changes = state.messages, [local.new_zeros(())]
         for entries, part in factor_colors(model):
             totals, cavities = totals_and_cavities(model, local, messages)
             if model.has_zeros:
-                _check_possible(model, totals)
+                check_possible(model, totals)
             proposal = part.messages(cavities.index_select(-1, entries), algorithm.temperature)
             old = messages.index_select(-1, entries)
-            changes.append(_largest_change(proposal, old))
-            messages = messages.index_copy(-1, entries, _damp(algorithm, part, proposal, old))
+            changes.append(largest_change(proposal, old))
+            messages = messages.index_copy(-1, entries, damp(algorithm.damping, part, proposal, old))
         return Messages(state.iteration + 1, torch.stack(changes).max(), messages)
 
     def beliefs(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Messages) -> Tensor:
         totals, _ = totals_and_cavities(model, model.local_potentials(evidence), state.messages)
         if model.has_zeros:
-            _check_possible(model, totals)
+            check_possible(model, totals)
         return model.packing.softmax(totals)
 
     def factor_beliefs(
@@ -123,22 +123,25 @@ class BeliefPropagationOnGraph(Kernel):
         return LogPartition(float(bethe_log_partition(model, totals, cavities)), "estimate")
 
 
-def _damp(algorithm: BeliefPropagation, part: FactorMessages, proposal: Tensor, old: Tensor) -> Tensor:
-    if algorithm.damping == 0.0:
+def damp(damping: float, part: FactorMessages, proposal: Tensor, old: Tensor) -> Tensor:
+    """new = (1 - damping) · proposal + damping · old on log-messages, normalised."""
+    if damping == 0.0:
         return proposal
-    mixed = torch.lerp(proposal, old, algorithm.damping)
+    mixed = torch.lerp(proposal, old, damping)
     # Mixing with -inf has no value: a state that the new message forbids is forbidden, one it allows again is allowed.
     return part.normalise(torch.where(proposal.isneginf() | old.isneginf(), proposal, mixed))
 
 
-def _largest_change(proposal: Tensor, old: Tensor) -> Tensor:
+def largest_change(proposal: Tensor, old: Tensor) -> Tensor:
+    """The residual: the largest change of a normalised message, as a probability."""
     if not proposal.numel():
         return proposal.new_zeros(())
     with torch.no_grad():
         return (proposal.exp() - old.exp()).abs().max()
 
 
-def _check_possible(model: FactorGraph, totals: Tensor) -> None:
+def check_possible(model: FactorGraph, totals: Tensor) -> None:
+    """Raise `ContradictoryEvidence` where no state of a variable is left."""
     dead = model.packing.logsumexp(totals).isneginf().reshape(-1, model.variables).any(0)
     if bool(dead.any()):
         raise ContradictoryEvidence(model.labels[model.packing.order[int(dead.int().argmax())]])

@@ -48,9 +48,13 @@ class FactorMessages:
         joint = self._joint(cavities)
         return [torch.exp(t - torch.logsumexp(t, _table_axes(t, n), keepdim=True)) for t, n in joint]
 
+    def log_normalisers_by_factor(self, cavities: Tensor) -> list[Tensor]:
+        """log Σ_{x_a} exp(θ_a + Σ_j c_j), (…, n) for each shape."""
+        return [torch.logsumexp(t, _table_axes(t, n)) for t, n in self._joint(cavities)]
+
     def log_normalisers(self, cavities: Tensor) -> Tensor:
         """Σ_a log Σ_{x_a} exp(θ_a + Σ_j c_j), (…)."""
-        sums = [torch.logsumexp(t, _table_axes(t, n)).sum(-1) for t, n in self._joint(cavities)]
+        sums = [each.sum(-1) for each in self.log_normalisers_by_factor(cavities)]
         return sum(sums) if sums else cavities.new_zeros(cavities.shape[:-1])  # type: ignore[return-value]
 
     def _joint(self, cavities: Tensor) -> list[tuple[Tensor, int]]:
