@@ -30,8 +30,11 @@ from mrfstudio.ui.theme import px
 class ParameterForm(QWidget):
     """One row for each field; `changed` with every valid edit, live while a slider moves."""
 
-    changed = Signal(str, object, int)
-    """Name, value and the number of the gesture: edits of one drag share it and are one step of undo."""
+    changed = Signal(str, object, object)
+    """Name, value and the number of the gesture: edits of one drag share it and are one step of undo.
+
+    The number is an object because a signal's `int` has 32 bits, and one that does not fit crashes the interpreter.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -141,7 +144,7 @@ class ParameterForm(QWidget):
 class FieldRow(QWidget):
     """Label, editor, where it helps a slider, and a line that appears when the text does not fit."""
 
-    changed = Signal(str, object, int)
+    changed = Signal(str, object, object)
 
     def __init__(self, field: Field, guard: WheelGuard) -> None:
         super().__init__()
