@@ -192,7 +192,7 @@ class Session:
         elif isinstance(command, Scrub):
             self._seek(command.iteration)
         elif isinstance(command, SetSpeed):
-            self._set_speed(command.iterations_per_second)
+            self.set_speed(command.iterations_per_second)
         elif isinstance(command, Restart):
             timeline.restart()
             self._goal = None
@@ -218,7 +218,8 @@ class Session:
         self.playing, self._goal = False, None
         self.timeline.seek(iteration, with_previous=self._reporter.wants("residual"))
 
-    def _set_speed(self, speed: float | None) -> None:
+    def set_speed(self, speed: float | None) -> None:
+        """Iterations a second, None as fast as possible. Raises `StudioError`."""
         if speed is not None and not (math.isfinite(speed) and speed > 0):
             raise StudioError(f"The speed is {speed} iterations a second: expected a number above 0.")
         self.speed = speed

@@ -109,6 +109,20 @@ class Timeline:
         self.history.forget_after(moment.iteration)
         self.history.keep(self.moment, moment.iteration)
 
+    def take_up(self, log: list[Stamped], newest: int) -> None:
+        """Go on from a log that was stored; the moment is the one before the first iteration."""
+        self.log, self.newest = log, newest
+        self._put(replayed(self.stage, self.origin, log, 0))
+
+    def put(self, moment: Moment) -> None:
+        """Show a moment of this log that was stored."""
+        self.target = None
+        self._put(self.stage.begun(moment))
+
+    def _put(self, moment: Moment) -> None:
+        self.moment = moment
+        self.history.keep(moment, moment.iteration)
+
     # Time -------------------------------------------------------------------------------------------------------------
 
     def forward(self) -> bool:

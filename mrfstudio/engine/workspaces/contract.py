@@ -7,7 +7,8 @@ graph without one, needs no second session.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -103,11 +104,41 @@ class Workspace:
             raise StudioError(f"The picture holds the value {given[odd][0]}: expected only {known}.")
         return np.array(given, np.uint8)
 
+    def check(self, document: Document) -> None:
+        """Raise `StudioError` if a document, read from a file, is none of this workspace."""
+        blank = blank_document(self.layers, document.shape)
+        for name, like in blank.layers.items():
+            array = document.layers.get(name)
+            if array is None or (array.shape, array.dtype) != (like.shape, like.dtype):
+                raise StudioError(f"its layer {name!r} is missing or has another form than {like.dtype} {like.shape}.")
+        if document.layers.keys() != blank.layers.keys() or max(document.shape) > self.largest_side:
+            raise StudioError(f"its document has layers or a size {document.shape} that {self.name} does not know.")
+        truth = document.truth
+        if truth is not None and (truth.shape != document.shape or truth.dtype != np.uint8):
+            raise StudioError("its truth has another size than its picture.")
+        for spec in self.layers:
+            strength = document.strength(spec.name)
+            if not (np.isin(document.layers[spec.name], (*spec.values, spec.blank)).all() and (strength > 0).all()):
+                raise StudioError(f"its layer {spec.name!r} holds values that mean nothing.")
+
     # Models and evidence ----------------------------------------------------------------------------------------------
 
     def load(self, name: str) -> Any:
         """The model of a shipped name or a path; the same object for the same name."""
         raise NotImplementedError
+
+    def fingerprint(self, model: Any) -> str:
+        """A short text that changes when the model does, so that a file knows whether its messages still fit."""
+        raise NotImplementedError
+
+    def saved(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What a session file must hold to make this workspace again: JSON values and arrays."""
+        return {}, {}
+
+    @classmethod
+    def restored(cls, options: dict[str, Any], arrays: dict[str, np.ndarray]) -> Workspace:
+        """The workspace that `saved` described."""
+        return cls()
 
     def evidence(self, document: Document, model: Any) -> Evidence:
         """What the layers say, for one model. Raises `ContradictoryEvidence` where nothing is left of a node."""
@@ -167,6 +198,15 @@ class LabelWorkspace(Workspace):
 
     def thumbnail(self, view: LaneView) -> np.ndarray:
         return thumbnail(self.labels(view))
+
+
+def digest(arrays: Iterable[np.ndarray]) -> str:
+    """A fingerprint of some arrays."""
+    sha = hashlib.sha256()
+    for array in arrays:
+        sha.update(f"{array.dtype} {array.shape}".encode())
+        sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()[:16]
 
 
 def hint_potentials(hints: np.ndarray, strength: np.ndarray, labels: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,8 +17,8 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.inference.run import Limits
-from mrfstudio.engine.models.factor_graph import FactorGraph
-from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, hint_potentials
+from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
+from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, digest, hint_potentials
 
 
 class GraphWorkspace(LabelWorkspace):
@@ -49,6 +50,28 @@ class GraphWorkspace(LabelWorkspace):
         if name not in self._graphs:
             raise StudioError(f"There is no graph {name!r}: expected one of {', '.join(self._graphs)}.")
         return self._graphs[name]
+
+    def fingerprint(self, model: FactorGraph) -> str:
+        return digest(_graph_arrays(model).values())
+
+    def saved(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        arrays: dict[str, np.ndarray] = {}
+        for number, graph in enumerate(self._graphs.values()):
+            arrays |= {f"{number} {name}": array for name, array in _graph_arrays(graph).items()}
+        described = [
+            {"name": name, "constant": graph.constant, "groups": len(graph.groups)}
+            for name, graph in self._graphs.items()
+        ]
+        return {"graphs": described, "shape": list(self.shape)}, arrays
+
+    @classmethod
+    def restored(cls, options: dict[str, Any], arrays: dict[str, np.ndarray]) -> GraphWorkspace:
+        graphs = {}
+        for number, graph in enumerate(options["graphs"]):
+            own = {key.partition(" ")[2]: array for key, array in arrays.items() if key.startswith(f"{number} ")}
+            graphs[str(graph["name"])] = _graph_of(own, float(graph["constant"]), int(graph["groups"]))
+        rows, columns = options["shape"]
+        return cls(graphs, (int(rows), int(columns)))
 
     def evidence(self, document: Document, model: FactorGraph) -> Evidence:
         hints = document.layers["hints"].ravel()[: model.variables]
@@ -94,3 +117,32 @@ class GraphWorkspace(LabelWorkspace):
             return np.where(state < graph.cardinalities[:, None], entries, -1)
 
         return graph.derived(("places", self.states), make)
+
+
+def _graph_arrays(graph: FactorGraph) -> dict[str, np.ndarray]:
+    """Everything that makes a graph, by name."""
+    arrays = {"cardinalities": graph.cardinalities, "labels": np.array(graph.labels)}
+    arrays["unary"] = graph.unary.cpu().numpy()
+    for number, group in enumerate(graph.groups):
+        for part in ("tables", "scopes", "positions"):
+            arrays[f"{part} {number}"] = getattr(group, part).cpu().numpy()
+    return arrays
+
+
+def _graph_of(arrays: dict[str, np.ndarray], constant: float, groups: int) -> FactorGraph:
+    """The graph of such arrays. Raises `StudioError` where they do not fit together."""
+    made = []
+    cardinalities = arrays["cardinalities"]
+    for number in range(groups):
+        tables, scopes = arrays[f"tables {number}"], arrays[f"scopes {number}"]
+        inside = scopes.size and scopes.min() >= 0 and scopes.max() < len(cardinalities)
+        expected = (*cardinalities[scopes[:, 0]], scopes.shape[1]) if inside else None
+        if expected != tables.shape or (cardinalities[scopes] != np.array(tables.shape[:-1])[:, None]).any():
+            raise StudioError(f"its group {number} of factors does not fit its variables.")
+        positions = torch.from_numpy(arrays[f"positions {number}"])
+        made.append(FactorGroup(torch.from_numpy(tables), torch.from_numpy(scopes), positions))
+    if len(cardinalities) == 0 or cardinalities.min() < 1 or len(arrays["unary"]) != cardinalities.sum():
+        raise StudioError("its graph has variables without states.")
+    unary = torch.from_numpy(arrays["unary"])
+    labels = arrays["labels"].tolist()
+    return FactorGraph(cardinalities, made, unary, constant=constant, labels=labels, dtype=unary.dtype)

@@ -22,7 +22,7 @@ from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.models.grid_shape import GridShape
 from mrfstudio.engine.open_model import open_model
 from mrfstudio.engine.views import Window
-from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, hint_potentials
+from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, digest, hint_potentials
 
 UNKNOWN = 2
 """A pixel of which is not known whether a contour was seen."""
@@ -77,6 +77,9 @@ class SegmentWorkspace(LabelWorkspace):
                 raise StudioError(f"The model {name} has the labels {names}: expected {', '.join(LABEL_NAMES)}.")
             self._models[name] = model
         return self._models[name]
+
+    def fingerprint(self, model: GridMRF) -> str:
+        return digest(tensor.detach().numpy() for tensor in model.tensors().values())
 
     def evidence(self, document: Document, model: GridMRF) -> Evidence:
         """strength · log P(observed | label) + hints, (H, W, labels) in the model's precision."""

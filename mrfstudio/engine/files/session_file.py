@@ -1,0 +1,310 @@
+"""Sessions as files: one zip of versioned JSON and npz.
+
+    session.json    format, version, workspace, where it began, the stamped commands, the curves, where it is
+    arrays.npz      the first document's layers, pictures that commands opened, what the workspace adds
+    messages.npz    the state of every lane, up to 64 MB; larger ones are recomputed from the log
+
+Reading replays nothing that is stored; whatever is missing or no longer fits the model is computed again, and said so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mrfstudio import __version__
+from mrfstudio.engine.document import Document, frozen
+from mrfstudio.engine.edits import MOST_LANES, edit, make_lane
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.command_json import decoded, encoded
+from mrfstudio.engine.files.zipped import DamagedZip, ReadZip, write_zip
+from mrfstudio.engine.frames import Scalars
+from mrfstudio.engine.inference.contract import State
+from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.lanes import Lane, Moment, Stage, compatible
+from mrfstudio.engine.measuring import Course
+from mrfstudio.engine.memory import in_words
+from mrfstudio.engine.session import Session
+from mrfstudio.engine.timeline import Stamped, Timeline
+from mrfstudio.engine.workspaces.contract import Workspace
+from mrfstudio.engine.workspaces.graph import GraphWorkspace
+from mrfstudio.engine.workspaces.segment import SegmentWorkspace
+
+FORMAT = "mrfstudio session"
+VERSION = 1
+SUFFIX = ".mrfs"
+LARGEST_MESSAGES = 64 * 2**20
+MOST_ITERATIONS = 10_000_000
+
+WORKSPACES: dict[str, type[Workspace]] = {cls.name: cls for cls in (SegmentWorkspace, GraphWorkspace)}
+"""The workspaces that a file can ask for."""
+
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""How the JSON object of version n becomes that of version n + 1, by n."""
+
+# What reading a damaged file can raise between the zip directory and the fields of a command.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError, json.JSONDecodeError, RecursionError,
+    LookupError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RuntimeError, SyntaxError,
+)  # fmt: skip
+
+_LANE_FIELDS = ("iteration", "base", "done", "extra", "status", "message", "edited")
+
+
+class SessionFileError(StudioError):
+    """A session file that cannot be written or read. The message is one sentence for a person."""
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def save_session(session: Session, path: str | os.PathLike[str]) -> Path:
+    """Write a session as it is now, atomically; says in the session where messages were too large to store."""
+    target = Path(path)
+    arrays: dict[str, np.ndarray] = {}
+    described = _described(session, arrays)
+    members: dict[str, Mapping[str, np.ndarray]] = {"arrays.npz": arrays}
+    messages = _messages(session.moment, described)
+    size = sum(array.nbytes for array in messages.values())
+    if size <= LARGEST_MESSAGES:
+        members["messages.npz"] = messages
+    try:
+        write_zip(target, {"session.json": described}, members)
+    except OSError as problem:
+        raise SessionFileError(f"{target} could not be written: {problem.strerror or problem}.") from problem
+    if size > LARGEST_MESSAGES:
+        session.say(f"The messages take {in_words(size)} and were not stored: opening the file computes them again.")
+    return target
+
+
+def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    timeline, workspace = session.timeline, session.workspace
+    options, workspace_arrays = workspace.saved()
+    arrays |= {f"workspace {name}": array for name, array in workspace_arrays.items()}
+    origin = timeline.origin
+    arrays |= {f"origin {name}": array for name, array in origin.document.arrays.items()}
+    log = [{"after": stamped.iteration, **encoded(stamped.command, arrays)} for stamped in timeline.log]
+    curves = {str(number): [asdict(s) for s in course.scalars] for number, course in session.measurer.courses.items()}
+    kinds = {str(number): course.log_partition_kind for number, course in session.measurer.courses.items()}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": __version__,
+        "workspace": {"name": workspace.name, **options},
+        "origin": {
+            "name": origin.document.name,
+            "limits": origin.limits.values(),
+            "lanes": [_lane_described(lane) for lane in origin.lanes],
+        },
+        "log": log,
+        "iteration": timeline.iteration,
+        "newest": timeline.newest,
+        "speed": session.speed,
+        "lanes": [_lane_moment(workspace, lane) for lane in session.moment.lanes],
+        "curves": curves,
+        "log_partition_kinds": kinds,
+    }
+
+
+def _lane_described(lane: Lane) -> dict[str, Any]:
+    return {
+        "number": lane.number,
+        "model": lane.model_name,
+        "algorithm": lane.algorithm.name,
+        "parameters": lane.algorithm.values(),
+        "limit": lane.limit,
+    }
+
+
+def _lane_moment(workspace: Workspace, lane: Lane) -> dict[str, Any]:
+    values = {name: getattr(lane, name) for name in _LANE_FIELDS}
+    # A residual before the first step is infinite, which JSON has no word for.
+    residuals = [r if np.isfinite(r) else None for r in lane.residuals]
+    return {"number": lane.number, "model": workspace.fingerprint(lane.model), "residuals": residuals, **values}
+
+
+def _messages(moment: Moment, described: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The tensors of all lanes as `NUMBER FIELD` or `NUMBER FIELD PLACE`; plain fields go into the description."""
+    arrays = {}
+    for lane, values in zip(moment.lanes, described["lanes"], strict=True):
+        if not lane.stepped or lane.state is None:
+            continue
+        plain: dict[str, Any] = {}
+        for field in fields(lane.state):
+            value = getattr(lane.state, field.name)
+            if isinstance(value, Tensor):
+                arrays[f"{lane.number} {field.name}"] = value.detach().cpu().numpy()
+            elif isinstance(value, tuple):
+                plain[field.name] = {"tensors": len(value)}
+                arrays |= {f"{lane.number} {field.name} {i}": t.detach().cpu().numpy() for i, t in enumerate(value)}
+            else:
+                plain[field.name] = value
+        values["state"] = plain
+    return arrays
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def load_session(path: str | os.PathLike[str], workspaces: Mapping[str, Workspace] | None = None) -> Session:
+    """Open a session, paused. `workspaces` by name serve instead of new ones: they may have models in memory."""
+    source = Path(path)
+    try:
+        with ReadZip(source) as archive:
+            described = _checked(source, archive.text("session.json"))
+            arrays = archive.arrays("arrays.npz")
+            messages = archive.arrays("messages.npz") if "messages.npz" in archive.names else None
+        return _restored(described, arrays, messages, workspaces or {})
+    except FileNotFoundError:
+        raise SessionFileError(f"{source} does not exist: expected a session file ending in {SUFFIX}.") from None
+    except DamagedZip as problem:
+        raise SessionFileError(f"{source} is damaged: {problem}; open an older copy of it.") from problem
+    except OSError as problem:
+        raise SessionFileError(f"{source} cannot be read: {problem.strerror or problem}.") from problem
+    except StudioError as problem:
+        if isinstance(problem, SessionFileError):
+            raise
+        raise SessionFileError(f"{source} cannot be opened: {problem}") from problem
+    except _DAMAGE as problem:
+        kind = type(problem).__name__
+        raise SessionFileError(f"{source} is no session file, or is damaged ({kind}): try an older copy.") from problem
+
+
+def _checked(path: Path, described: Any) -> dict[str, Any]:
+    """The description in the present version."""
+    if not isinstance(described, dict) or described.get("format") != FORMAT:
+        raise SessionFileError(f"{path} is no session file: its session.json does not say {FORMAT!r}.")
+    version = described["version"]
+    if not isinstance(version, int) or version > VERSION:
+        found = f"{path} has format version {version} and this program reads up to {VERSION}"
+        raise SessionFileError(f"{found}: update MRF Studio.")
+    for old in range(version, VERSION):
+        described = MIGRATIONS[old](described)
+    return described
+
+
+def _restored(
+    described: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    messages: dict[str, np.ndarray] | None,
+    workspaces: Mapping[str, Workspace],
+) -> Session:
+    workspace = _workspace(described["workspace"], arrays, workspaces)
+    stage = Stage(workspace)
+    timeline = Timeline(stage, _origin(stage, described["origin"], arrays))
+    iteration, newest = _whole(described["iteration"]), _whole(described["newest"])
+    if iteration > newest:
+        raise ValueError("the cursor is after the end")
+    timeline.take_up(_log(described["log"], arrays, newest), newest)
+    note = _put_messages(timeline, iteration, described["lanes"], messages)
+    session = Session.of_timeline(timeline)
+    session.set_speed(described["speed"])
+    for number, curve in described["curves"].items():
+        kind = described["log_partition_kinds"][number]
+        session.measurer.courses[int(number)] = Course([Scalars(**point) for point in curve], log_partition_kind=kind)
+    if note:
+        session.say(note)
+    return session
+
+
+def _workspace(options: dict[str, Any], arrays: dict[str, np.ndarray], given: Mapping[str, Workspace]) -> Workspace:
+    name = options["name"]
+    if name not in WORKSPACES:
+        raise StudioError(f"it belongs to the workspace {name!r}, which this program does not have.")
+    own = {key.removeprefix("workspace "): array for key, array in arrays.items() if key.startswith("workspace ")}
+    # What a file brings along (a graph) is its own; models that are known by name may come from the program.
+    return given[name] if name in given and not own else WORKSPACES[name].restored(options, own)
+
+
+def _origin(stage: Stage, described: dict[str, Any], arrays: dict[str, np.ndarray]) -> Moment:
+    layers = {key.removeprefix("origin "): array for key, array in arrays.items() if key.startswith("origin ")}
+    truth = layers.pop("truth", None)
+    document = Document({name: frozen(array) for name, array in layers.items()}, truth, str(described["name"]))
+    stage.workspace.check(document)
+    lanes = tuple(
+        make_lane(stage, lane["number"], lane["model"], lane["algorithm"], lane["parameters"], lane["limit"])
+        for lane in described["lanes"]
+    )
+    numbers = [lane.number for lane in lanes]
+    if not lanes or numbers != sorted(set(numbers)) or not set(numbers) <= set(range(MOST_LANES)):
+        raise ValueError(f"lanes are numbered {numbers}")
+    return Moment(0, document, lanes, Limits().replace(**described["limits"]))
+
+
+def _log(entries: list[dict[str, Any]], arrays: dict[str, np.ndarray], newest: int) -> list[Stamped]:
+    log = [Stamped(_whole(entry.pop("after")), decoded(entry, arrays)) for entry in entries]
+    stamps = [stamped.iteration for stamped in log]
+    if stamps != sorted(stamps) or (stamps and stamps[-1] > newest):
+        raise ValueError("the stamps of the log are not in order")
+    return log
+
+
+def _put_messages(
+    timeline: Timeline, iteration: int, lanes: list[dict[str, Any]], messages: dict[str, np.ndarray] | None
+) -> str:
+    """Take the stored states, or set out to compute them again; returns what to say about it."""
+    stage, moment = timeline.stage, timeline.origin
+    for stamped in timeline.log:
+        if stamped.iteration <= iteration:
+            moment = edit(stage, moment, stamped.command, known=True).moment
+    note = ""
+    if messages is None and iteration:
+        note = "The messages were too large to be stored and are being computed again."
+    elif messages is not None:
+        filled = [_with_state(stage, moment, values, messages) for values in lanes]
+        if len(filled) != len(moment.lanes):
+            raise ValueError("the lanes of the log and of the messages are not the same")
+        changed = next((lane for lane in filled if isinstance(lane, str)), None)
+        if changed is None:
+            kept = tuple(lane for lane in filled if isinstance(lane, Lane))
+            timeline.put(replace(moment, iteration=iteration, lanes=kept))
+            return ""
+        note = f"The model {changed} is not the one this session was saved with: messages are being computed again."
+    timeline.seek(iteration)
+    return note
+
+
+def _with_state(stage: Stage, moment: Moment, values: dict[str, Any], messages: dict[str, np.ndarray]) -> Lane | str:
+    """The lane with its stored state, or the name of its model if that has changed."""
+    lane = moment.lane(values["number"])
+    residuals = tuple(np.inf if r is None else float(r) for r in values["residuals"])
+    lane = replace(lane, residuals=residuals, **{name: values[name] for name in _LANE_FIELDS})
+    if "state" not in values:
+        return lane
+    if values["model"] != stage.workspace.fingerprint(lane.model):
+        return lane.model_name
+    first = stage.first_state(moment.document, lane)
+    state = replace(first, **_state_fields(first, lane.number, values["state"], messages))
+    if not compatible(state, first) or state.iteration < 1:
+        return lane.model_name
+    return replace(lane, state=state)
+
+
+def _state_fields(first: State, number: int, plain: dict[str, Any], messages: dict[str, np.ndarray]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(first):
+        value = plain.get(field.name)
+        if isinstance(value, dict):
+            names = [f"{number} {field.name} {place}" for place in range(value["tensors"])]
+            found[field.name] = tuple(torch.from_numpy(messages[name]) for name in names)
+        elif field.name in plain:
+            found[field.name] = value
+        else:
+            found[field.name] = torch.from_numpy(messages[f"{number} {field.name}"])
+    return found
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value <= MOST_ITERATIONS:
+        raise ValueError(f"{value!r} is no number of iterations")
+    return value
