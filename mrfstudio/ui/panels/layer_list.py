@@ -23,7 +23,7 @@ class LayerList(QWidget):
         super().__init__(parent)
         self.boxes: dict[str, QCheckBox] = {}
         self.sliders: dict[str, QSlider] = {}
-        self.directions = QComboBox()
+        self.directions = QComboBox(self)
         self.directions.setAccessibleName("Direction of messages")
         self.directions.setToolTip("<b>Direction</b><br>Only messages that travel this way, or the largest of all.")
         self.directions.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
