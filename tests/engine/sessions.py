@@ -81,3 +81,9 @@ def assert_same_moment(left: Moment, right: Moment) -> None:
         if mine.state is not None and theirs.state is not None:
             pairs = zip(state_tensors(mine.state), state_tensors(theirs.state), strict=True)
             assert all(torch.equal(a, b) for (_, a), (_, b) in pairs)
+
+
+def fixed_grid_model() -> GridMRF:
+    """A model whose numbers no random generator decides, so that stored sessions fit it for ever."""
+    weights = np.sin(np.arange(4 * 5 * 5, dtype=np.float64)).reshape(4, 5, 5)
+    return GridMRF((3, 1, 1), emission=(0.8, 0.03, 0.01), weights=torch.from_numpy(weights.astype(np.float32)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,7 @@ def whole(points: list[tuple[float, float]], radius: float, shape: tuple[int, in
 
 def distance(points: list[tuple[float, float]]) -> np.ndarray:
     """From each pixel's centre to the polyline, one segment and one pixel at a time."""
-    ends = list(zip(points[:-1], points[1:], strict=True)) or [(points[0], points[0])]
+    ends = list(pairwise(points)) or [(points[0], points[0])]
     result = np.full(SHAPE, np.inf)
     for row in range(SHAPE[0]):
         for column in range(SHAPE[1]):
@@ -72,7 +74,7 @@ def test_a_thin_fast_stroke_has_no_gaps(start: tuple[float, float], end: tuple[f
 @given(st.lists(st.tuples(coordinate, coordinate), min_size=3, max_size=8), st.sampled_from([0.2, 0.6, 1.0, 3.7]))
 def test_a_stroke_in_pieces_is_the_whole_stroke(points: list[tuple[float, float]], radius: float) -> None:
     pieces = np.zeros(SHAPE, bool)
-    for start, end in zip(points[:-1], points[1:], strict=True):
+    for start, end in pairwise(points):
         pieces |= whole([start, end], radius)
     assert (pieces == whole(points, radius)).all()
 
@@ -80,7 +82,7 @@ def test_a_stroke_in_pieces_is_the_whole_stroke(points: list[tuple[float, float]
 def test_a_long_stroke_that_is_computed_in_parts_is_the_same() -> None:
     points = [tuple(p) for p in np.random.default_rng(0).uniform(0, 200, (300, 2))]
     expected = np.zeros((200, 200), bool)
-    for start, end in zip(points[:-1], points[1:], strict=True):
+    for start, end in pairwise(points):
         expected |= whole([start, end], 2.5, (200, 200))  # type: ignore[list-item]
     assert (whole(points, 2.5, (200, 200)) == expected).all()  # type: ignore[arg-type]
 
