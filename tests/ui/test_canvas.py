@@ -180,6 +180,19 @@ def test_observed_contours_are_never_soft(canvas: Canvas, sent: list[Command]) -
     assert all(command.strength == 1.0 for command in sent if isinstance(command, Paint))
 
 
+def test_a_second_button_does_not_disturb_a_stroke(canvas: Canvas, sent: list[Command]) -> None:
+    QTest.mousePress(canvas, LEFT, NONE, at(canvas, 2, 2))
+    QTest.mousePress(canvas, RIGHT, NONE, at(canvas, 2, 2))
+    QTest.mouseMove(canvas, at(canvas, 2, 9))
+    QTest.mouseRelease(canvas, RIGHT, NONE, at(canvas, 2, 9))
+    QTest.mouseMove(canvas, at(canvas, 2, 12))
+    QTest.mouseRelease(canvas, LEFT, NONE, at(canvas, 2, 12))
+    assert {command.value for command in sent if isinstance(command, Paint)} == {0}
+    observed = canvas.scene.layer("observed")
+    assert observed is not None
+    assert (observed[2, 2:13] == 0).all()
+
+
 def test_shift_click_draws_a_straight_line_from_the_last_point(canvas: Canvas, sent: list[Command]) -> None:
     QTest.mouseClick(canvas, LEFT, NONE, at(canvas, 2, 2))
     QTest.mouseClick(canvas, LEFT, Qt.KeyboardModifier.ShiftModifier, at(canvas, 2, 12))
@@ -531,6 +544,9 @@ def test_pointing_at_a_clone_lights_its_pixels(canvas: Canvas) -> None:
     canvas.light_clone(5)
     lit = (shown(canvas) == rgb(LIGHT.highlight)).all(axis=2)
     np.testing.assert_array_equal(lit, pictures["clone"] == 5)
+    later = np.roll(pictures["clone"], 1, axis=0)
+    canvas.set_frame(frame(lane(pictures={**pictures, "clone": later})))
+    np.testing.assert_array_equal((shown(canvas) == rgb(LIGHT.highlight)).all(axis=2), later == 5)
     canvas.light_clone(None)
     assert not (shown(canvas) == rgb(LIGHT.highlight)).all(axis=2).any()
 

@@ -54,12 +54,17 @@ class Edit:
 
 
 class Pending:
-    """The edits that no frame shows yet, in order."""
+    """The edits that no frame shows yet, in order, and the layers of the newest frame with these edits in them."""
 
     def __init__(self) -> None:
         self._edits: list[Edit] = []
         self._newest = 0  # number of the newest command of any kind
         self._applied = 0
+        self._base: Mapping[str, np.ndarray] = {}
+        self._patch = Patch()
+        self._layers: dict[str, np.ndarray] = {}
+        self._touched: dict[str, np.ndarray] = {}
+        self._drawn = 0  # how many of the edits are in `_layers`
 
     @property
     def edits(self) -> list[Edit]:
@@ -85,30 +90,49 @@ class Pending:
                 edit.number = number
                 return
 
-    def settle(self, applied: int) -> bool:
-        """Forget what a frame already shows; whether anything was forgotten."""
-        before = len(self._edits)
+    def settle(self, applied: int) -> None:
+        """Forget what a frame already shows."""
         self._applied = max(self._applied, applied)
         self._edits = [edit for edit in self._edits if edit.number is None or edit.number > applied]
-        return len(self._edits) != before
+        self._start_anew()
 
-    def clear(self) -> None:
-        self._edits = []
+    def set_base(self, layers: Mapping[str, np.ndarray], patch: Patch) -> None:
+        """The layers of a frame, shared and never written to."""
+        self._base, self._patch = dict(layers), patch
+        self._start_anew()
 
-    def over(self, layers: Mapping[str, np.ndarray], patch: Patch) -> dict[str, np.ndarray]:
-        """The layers with the edits applied.
+    @property
+    def fresh(self) -> set[str]:
+        """The layers that edits are drawn into."""
+        return {edit.command.layer for edit in self._edits}
 
-        Arrays that no edit touches are passed on, not copied: frames are shared and must not be written to.
-        """
-        result = dict(layers)
-        for edit in self._edits:
-            command = edit.command
-            top, left, mask = patch.mask(command)
-            strength = 1.0 if command.value < 0 else command.strength
-            for name, value in ((command.layer, edit.value), (command.layer + STRENGTH, strength)):
-                if name not in layers:
-                    continue
-                if result[name] is layers[name]:
-                    result[name] = layers[name].copy()
-                result[name][top : top + mask.shape[0], left : left + mask.shape[1]][mask] = value
-        return result
+    def layers(self) -> dict[str, np.ndarray]:
+        """The layers with the edits in them. Only edits that came since the last call are drawn."""
+        for edit in self._edits[self._drawn :]:
+            self._draw(edit)
+        self._drawn = len(self._edits)
+        return self._layers
+
+    def touched(self, layer: str) -> np.ndarray | None:
+        """The pixels (h, w) of a layer that edits have changed; None if there are none."""
+        self.layers()
+        return self._touched.get(layer)
+
+    def _start_anew(self) -> None:
+        self._layers, self._touched, self._drawn = dict(self._base), {}, 0
+
+    def _draw(self, edit: Edit) -> None:
+        command = edit.command
+        if command.layer not in self._base:
+            return
+        top, left, mask = self._patch.mask(command)
+        window = slice(top, top + mask.shape[0]), slice(left, left + mask.shape[1])
+        strength = 1.0 if command.value < 0 else command.strength
+        for name, value in ((command.layer, edit.value), (command.layer + STRENGTH, strength)):
+            if name in self._base:
+                if self._layers[name] is self._base[name]:
+                    self._layers[name] = self._base[name].copy()
+                self._layers[name][window][mask] = value
+        if command.layer not in self._touched:
+            self._touched[command.layer] = np.zeros(self._base[command.layer].shape, np.bool_)
+        self._touched[command.layer][window] |= mask

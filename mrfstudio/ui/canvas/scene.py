@@ -14,7 +14,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from mrfstudio.engine.frames import NO_HINT, Frame
-from mrfstudio.ui.canvas.overlays import Look, as_image, highlight, hints, layer_picture, solid
+from mrfstudio.ui.canvas.overlays import Look, as_image, highlight, hints, layer_picture
 from mrfstudio.ui.canvas.pending import Patch, Pending
 from mrfstudio.ui.canvas.transform import Transform
 
@@ -35,14 +35,14 @@ class Scene:
         self.dimmed = False
         self.original_only = False
         self._patch = Patch()
-        self._given: dict[str, np.ndarray] = {}
         self._inferred: dict[str, np.ndarray] = {}
         self._original: np.ndarray | None = None
         self._preview: np.ndarray | None = None
-        self._lit: np.ndarray | None = None
+        self.lit_clone: int | None = None
+        """The clone whose pixels glow, in every frame that comes."""
         self._cache: dict[str, tuple[np.ndarray, Look, np.ndarray]] = {}
         self._blended: QImage | None = None
-        self._hatched: np.ndarray | None = None
+        self._stripes = Stripes()
 
     @property
     def rectangle(self) -> tuple[int, int, int, int]:
@@ -50,16 +50,15 @@ class Scene:
         return *self._patch.origin, *self._patch.size
 
     def layer(self, name: str) -> np.ndarray | None:
-        """A layer as it is shown, with fresh strokes in it; covers `rectangle`."""
-        if name in self._inferred:
-            return self._inferred[name]
-        return self.pending.over(self._given, self._patch).get(name)
+        """A layer as it is shown, with fresh strokes in it; covers `rectangle`. Not to be written to."""
+        return self._inferred[name] if name in self._inferred else self.pending.layers().get(name)
 
     def set_frame(self, frame: Frame) -> None:
         """Show a frame. The arrays are kept, not copied: frames own them and nobody writes."""
         lane = next((lane for lane in frame.lanes if lane.lane == self.lane), None)
         self.pending.settle(frame.applied)
-        self.set_layers(frame.shape, frame.layers, {} if lane is None else lane.pictures, frame.rectangle, frame.stride)
+        pictures = {} if lane is None else lane.pictures
+        self.set_layers(frame.shape, frame.layers, pictures, frame.rectangle, frame.stride)
 
     def set_layers(
         self,
@@ -73,7 +72,7 @@ class Scene:
         self.shape = shape
         top, left, height, width = rectangle or (0, 0, *shape)
         self._patch = Patch((top, left), (height, width), stride)
-        self._given = dict(given)
+        self.pending.set_base(given, self._patch)
         self._inferred = dict(inferred)
         if "belief" in inferred:
             self.look = replace(self.look, labels=inferred["belief"].shape[2])
@@ -87,11 +86,6 @@ class Scene:
     def set_preview(self, observed: np.ndarray | None) -> None:
         """Show other observations for a while (a threshold being chosen) without changing anything."""
         self._preview = observed
-        self.changed()
-
-    def light(self, where: np.ndarray | None) -> None:
-        """Highlight the pixels of `where` (h, w) booleans for `rectangle`."""
-        self._lit = where
         self.changed()
 
     def changed(self) -> None:
@@ -109,15 +103,15 @@ class Scene:
         place = transform.rectangle(top, left, height, width)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, transform.scale < 1)
         draw_visible(painter, place, self._blended)
-        if self._hatched is not None and not self.original_only:
-            painter.setOpacity(self.visible.get("hints", 1.0))
-            draw_visible(painter, place, as_image(self._hatched))
+        if "hints" in self.visible and not self.original_only and self._preview is None:
+            painter.setOpacity(self.visible["hints"])
+            self._stripes.paint(painter, place)
             painter.setOpacity(1.0)
 
     def _blend(self) -> QImage:
-        given = self.pending.over(self._given, self._patch)
+        given = self.pending.layers()
         if self._preview is not None:
-            given["observed"] = self._preview
+            given = {**given, "observed": self._preview}
         size = next((array.shape[:2] for array in given.values()), self._patch.size)
         blended = QImage(size[1], size[0], QImage.Format.Format_ARGB32_Premultiplied)
         blended.fill(QColor(self.look.colours.paper))
@@ -127,7 +121,7 @@ class Scene:
         for name in GIVEN[1:]:
             shown = name == "observed" and self._original is None if self.original_only else name in self.visible
             if name in given and shown:
-                self._draw(painter, name, given[name], self.visible.get(name, 1.0))
+                self._draw(painter, name, given[name], self.visible.get(name, 1.0), fresh=name in self.pending.fresh)
         if not self.original_only and self._preview is None:
             self._blend_results(painter, given)
         painter.end()
@@ -138,20 +132,22 @@ class Scene:
         for name in INFERRED:
             if name in self._inferred and name in self.visible:
                 self._draw(painter, name, self._inferred[name], self.visible[name] * dim)
-        fresh = self._fresh(given)
-        if fresh is not None:
-            painter.drawImage(0, 0, as_image(fresh))
-        self._hatched = None
-        hinted = given.get("hints")
-        if hinted is not None and "hints" in self.visible and (hinted != NO_HINT).any():
-            self._hatched = hints(hinted, self.look, given.get("hints_strength"))
-        if self._lit is not None:
-            pixels = highlight(self._lit, self.look)
-            painter.drawImage(painter.viewport(), as_image(pixels))
+        touched = self.pending.touched("observed")
+        if touched is not None and "observed" in self.visible:
+            # Strokes that no frame shows yet are drawn over the results: painting is seen at once.
+            solid = np.uint32(0xFF000000) | np.uint32(QColor(self.look.colours.paper).rgb())
+            pixels = layer_picture("observed", given["observed"], self.look)
+            if pixels is not None:
+                painter.drawImage(0, 0, as_image(np.where(touched, np.where(pixels == 0, solid, pixels), 0)))
+        self._stripes.set_hints(given.get("hints"), given.get("hints_strength"), self.look)
+        if self.lit_clone is not None and "clone" in self._inferred:
+            glow = highlight(self._inferred["clone"] == self.lit_clone, self.look)
+            painter.drawImage(painter.viewport(), as_image(glow))
 
-    def _draw(self, painter: QPainter, name: str, array: np.ndarray, opacity: float) -> None:
+    def _draw(self, painter: QPainter, name: str, array: np.ndarray, opacity: float, fresh: bool = False) -> None:
         known = self._cache.get(name)
-        if known is None or known[0] is not array or known[1] != self.look:
+        # An array with fresh strokes in it is drawn into again and again: its identity says nothing.
+        if known is None or known[0] is not array or known[1] != self.look or fresh:
             pixels = layer_picture(name, array, self.look)
             if pixels is None:
                 return
@@ -161,19 +157,49 @@ class Scene:
         painter.drawImage(painter.viewport(), as_image(known[2]))
         painter.setOpacity(1.0)
 
-    def _fresh(self, given: Mapping[str, np.ndarray]) -> np.ndarray | None:
-        """Strokes that no frame shows yet, drawn over the results: painting is seen at once."""
-        base = given.get("observed")
-        colours = self.look.colours
-        table = {0: solid(colours.ink), 1: solid(colours.paper), 2: solid(colours.unknown)}
-        if base is None or not any(edit.command.layer == "observed" for edit in self.pending.edits):
-            return None
-        pixels = np.zeros(base.shape, np.uint32)
-        for edit in self.pending.edits:
-            if edit.command.layer == "observed":
-                top, left, mask = self._patch.mask(edit.command)
-                pixels[top : top + mask.shape[0], left : left + mask.shape[1]][mask] = table[edit.value]
-        return pixels
+
+class Stripes:
+    """Hints as stripes, made anew only when they change and only for the part that has any."""
+
+    def __init__(self) -> None:
+        self._hints: np.ndarray | None = None
+        self._strength: np.ndarray | None = None
+        self._look = Look()
+        self._pixels: np.ndarray | None = None
+        self._part = QRectF()
+        """Of the whole, in parts from 0 to 1."""
+
+    def set_hints(self, array: np.ndarray | None, strength: np.ndarray | None, look: Look) -> None:
+        """`array` (h, w) labels or NO_HINT, `strength` (h, w) in [0, 1]."""
+        if _same(array, self._hints) and _same(strength, self._strength) and look.dark == self._look.dark:
+            return
+        # Copies: these arrays may have fresh strokes drawn into them later.
+        self._hints = None if array is None else array.copy()
+        self._strength = None if strength is None else strength.copy()
+        self._look = look
+        rows, columns = np.nonzero(array != NO_HINT) if array is not None else (np.array([]), np.array([]))
+        self._pixels = None
+        if array is None or not len(rows):
+            return
+        top, left, bottom, right = rows.min(), columns.min(), rows.max() + 1, columns.max() + 1
+        cut = slice(top, bottom), slice(left, right)
+        self._pixels = hints(array[cut], look, None if strength is None else strength[cut])
+        height, width = array.shape
+        self._part = QRectF(left / width, top / height, (right - left) / width, (bottom - top) / height)
+
+    def paint(self, painter: QPainter, place: QRectF) -> None:
+        """Draw into the place of the whole picture."""
+        if self._pixels is not None:
+            left, top = (
+                place.left() + self._part.left() * place.width(),
+                place.top() + self._part.top() * place.height(),
+            )
+            part = QRectF(left, top, self._part.width() * place.width(), self._part.height() * place.height())
+            draw_visible(painter, part, as_image(self._pixels))
+
+
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def draw_visible(painter: QPainter, place: QRectF, image: QImage) -> None:

@@ -132,10 +132,9 @@ class CanvasBase(QWidget):
         self.update()
 
     def light_clone(self, clone: int | None) -> None:
-        """Highlight the pixels that chose a clone; needs the `clone` layer in the frame."""
-        chosen = self.scene.layer("clone")
-        self.scene.light(None if clone is None or chosen is None else chosen == clone)
-        self.update()
+        """Highlight the pixels that chose a clone, in this frame and the next ones; they need the `clone` picture."""
+        self.scene.lit_clone = clone
+        self.refresh()
 
     def pin(self, pixel: tuple[int, int] | None) -> None:
         """Mark the pixel (row, column) that the inspector shows."""
