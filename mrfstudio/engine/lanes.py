@@ -205,10 +205,8 @@ class Stage:
         assert lane.state is not None
         evidence, state = self.evidence(document, lane.model), lane.state
         with torch.no_grad(), self.pinned(state):
-            # Samples that were drawn under other evidence must not be counted on: such algorithms have `resume`.
-            resume = getattr(lane.algorithm, "resume", None)
-            if lane.edited and resume is not None:
-                state = resume(lane.model, evidence, state)
+            if lane.edited:
+                state = lane.algorithm.resume(lane.model, evidence, state)
             return lane.algorithm.step(lane.model, evidence, state)
 
     def _not_finite(self, document: Document, lane: Lane, state: State) -> str:

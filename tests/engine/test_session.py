@@ -324,6 +324,17 @@ def test_exact_is_a_lane_like_any_other() -> None:
     assert after.pictures["belief"][1, 2, 1] == pytest.approx(1.0)
 
 
+def test_samples_drawn_before_an_edit_do_not_count_after_it() -> None:
+    session = graph_session(algorithm="gibbs", parameters={"burn_in": 3}, tolerance=0.0)
+    session.apply(Step(10))
+    run(session)
+    session.apply(HINT)
+    session.apply(Step(10))
+    lane = last(session).lanes[0]
+    assert lane.pictures["belief"][1, 2].tolist() == [0.0, 1.0]
+    assert session.moment.lanes[0].state.counted == 7
+
+
 def test_a_parameter_goes_on_from_the_messages_unless_they_mean_nothing_to_it() -> None:
     session = graph_session(tolerance=0.0)
     session.apply(Step(5))

@@ -112,6 +112,10 @@ class Algorithm(Parameters):
         with fitting_threads(chosen.entries(model, evidence)):
             return chosen.step(self, model, evidence, state)
 
+    def resume(self, model: Model, evidence: Evidence, state: State) -> State:
+        """Where to go on from when the evidence has changed since `state`: messages stay as they are."""
+        return state
+
     def beliefs(self, model: Model, evidence: Evidence, state: State) -> Tensor:
         """Normalised single-node beliefs in the model's own shape (a factor graph: packed)."""
         return self.kernel_for(model).beliefs(self, model, evidence, state)

@@ -7,14 +7,14 @@ from the spread between chains, which are independent, so that it also counts sl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, integer
 from mrfstudio.engine.evidence import Evidence
-from mrfstudio.engine.inference.contract import Algorithm, Kernel, State, kernel, nothing_changed
+from mrfstudio.engine.inference.contract import Algorithm, Kernel, Model, State, kernel, nothing_changed
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.registry import ALGORITHMS
@@ -36,6 +36,11 @@ class Gibbs(Algorithm):
         "gibbs", ("gibbs", "metropolis"), "How a variable is redrawn: from its conditional, or by proposals."
     )
     seed: int = integer(0, "The same seed gives the same samples.", low=0)
+
+    def resume(self, model: Model, evidence: Evidence, state: State) -> State:
+        """The chains go on; samples under other evidence no longer count, and the burn-in begins again."""
+        assert isinstance(state, Samples)
+        return replace(state, iteration=0, counts=torch.zeros_like(state.counts), counted=0)
 
 
 @dataclass(frozen=True, eq=False)
