@@ -130,6 +130,34 @@ def test_setting_tied_potentials_gives_them_back() -> None:
     torch.testing.assert_close(other.weights, model.weights)
 
 
+@pytest.mark.parametrize("tying", ["free", "square"])
+def test_a_larger_model_grows_from_a_smaller_one(tying: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without noise and with the penalty of the parts in force everywhere, labels are exactly as probable as before.
+    monkeypatch.setattr("mrfstudio.engine.models.grid.SPLIT_NOISE", 0.0)
+    small = small_grid(4, tying, (8, 1, 1))
+    large = GridMRF((16, 1, 1), connectivity=4, tying=tying, dtype=torch.float64)
+    large.load_tensors(small.tensors())
+    evidence = some_evidence(small, 6, 6)
+    bp, answers = BeliefPropagation(), []
+    for model in (small, large):
+        state = bp.init(model, evidence)
+        for _ in range(60):
+            state = bp.step(model, evidence, state)
+        assert bp.residual(state) < 1e-6
+        answers.append(model.label_beliefs(bp.beliefs(model, evidence, state)))
+    inner = slice(2, 4)  # border pixels have fewer edges to carry the penalty
+    torch.testing.assert_close(answers[1][inner, inner], answers[0][inner, inner], atol=0.1, rtol=0.0)
+    assert (answers[1][inner, inner] - answers[0][inner, inner]).abs().max() < 0.1
+
+
+def test_the_parts_of_a_split_clone_differ() -> None:
+    small = small_grid(8, "square", (8, 1, 1))
+    large = GridMRF((16, 1, 1), tying="square", dtype=torch.float64)
+    large.load_tensors(small.tensors())
+    assert (large.potentials[0, 0] - large.potentials[0, 1])[:16].abs().min() > 0
+    torch.testing.assert_close(large.potentials[:, 16:, 16:], small.potentials[:, 8:, 8:])
+
+
 def test_emission_is_estimated_in_closed_form() -> None:
     labels = np.array([[0, 0, 0, 0], [1, 1, 2, 2]])
     noisy = np.array([[0, 0, 0, 1], [0, 1, 1, 1]])

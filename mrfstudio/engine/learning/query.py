@@ -72,7 +72,7 @@ class Query(Learner):
         2, "The number of iterations is drawn anew for each batch, up to so many more or fewer.", low=0, advanced=True
     )
     readouts: int = integer(
-        4, "The loss is the mean over so many last iterations: beliefs then settle instead of swinging.", low=1
+        5, "The loss is the mean over so many last iterations: beliefs then settle instead of swinging.", low=1
     )
     own_evidence: float = number(
         0.5, "Weight of beliefs with the pixel's own evidence in the loss; the rest is without it.", low=0.0, high=1.0
@@ -80,7 +80,14 @@ class Query(Learner):
     crop: int = integer(24, "Side of the windows cut from images early on; they hold the whole figure.", low=3)
     full_images: float = number(0.6, "Part of the run after which whole images are used.", low=0.0, high=1.0)
     noise: str = choice("fresh", ("fresh", "given"), "Whether noise is drawn anew each time or taken from the data.")
-    images_at_once: int = integer(5, "Images unrolled together; more leave the cache.", low=1, advanced=True)
+    images_at_once: int = integer(2, "Images unrolled together; more leave the cache.", low=1, advanced=True)
+    clip_images: float = number(
+        1.5,
+        "Gradients of images unrolled together are shortened to this norm before the mean: where an image is undecided "
+        "between two answers its gradient is a hundred times longer than others, and of little use. 0 leaves them.",
+        low=0.0,
+        advanced=True,
+    )
 
     def supports(self, model: Any) -> str | None:
         if getattr(model, "kind", None) in _objectives():

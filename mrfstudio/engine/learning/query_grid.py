@@ -52,13 +52,16 @@ class GridObjective:
         if context.progress < learner.full_images:
             labels, noisy = windows(labels, noisy, learner.crop, context)
         iterations = iterations_now(learner, context)
-        total = 0.0
+        total, gradient = 0.0, torch.zeros_like(model.weights)
         for start in range(0, len(labels), learner.images_at_once):
             part = slice(start, start + learner.images_at_once)
-            loss = _loss_bits(model, labels[part], noisy[part], iterations, learner) / len(labels)
-            loss.backward()
+            loss = _loss_bits(model, labels[part], noisy[part], iterations, learner)
+            (found,) = torch.autograd.grad(loss, model.weights)
+            norm = float(found.norm()) / len(labels[part])
+            gradient.add_(found, alpha=min(1.0, learner.clip_images / norm) if learner.clip_images and norm else 1.0)
             total += loss.item()
-        return BatchResult(total, float(len(labels)), {"iterations": float(iterations)}, state)
+        model.weights.grad = gradient / len(labels)
+        return BatchResult(total / len(labels), float(len(labels)), {"iterations": float(iterations)}, state)
 
     def validate(self, learner: Query, model: GridMRF, source: BatchSource) -> dict[str, float]:
         with_own, without = NOTHING, NOTHING
