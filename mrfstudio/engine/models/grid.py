@@ -148,7 +148,7 @@ class GridMRF:
         """Weights of a model whose clones of the first label, each cut into equal parts, are this model's; else None.
 
         Parts of one clone share its potentials, less what makes them together as probable as it was, and differ by a
-        little noise: training then tells them apart. Small models learn several times faster, so large ones grow from them.
+        little noise: training then tells them apart. Small models learn faster, so that large ones best grow from them.
         """
         unit = ELEMENTS if self.tying == "square" else 1
         for parts in range(2, self.clones[0] // unit + 1):
