@@ -104,7 +104,7 @@ class ParameterForm(QWidget):
         advanced = [field for field in fields if field.advanced]
         if advanced:
             column.addWidget(self._advanced(advanced))
-        self._defaults = QPushButton("Defaults")
+        self._defaults = QPushButton("Defaults", content)
         self._defaults.setToolTip("Set every parameter back to where it began.")
         self._defaults.clicked.connect(self.reset)
         self._defaults.setVisible(bool(fields))
@@ -152,7 +152,7 @@ class FieldRow(QWidget):
         self.value: Any = field.default
         self.gesture = next_gesture()
         self.slider: QSlider | None = None
-        self.problem = QLabel()
+        self.problem = QLabel(self)
         self.problem.setProperty("role", "problem")
         self.problem.setWordWrap(True)
         self.problem.hide()
