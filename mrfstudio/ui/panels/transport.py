@@ -149,7 +149,8 @@ class TransportBar(QWidget):
             button.setIconSize(size)
         self._show_play()
         # Room for the longest text: nothing moves while the numbers grow.
-        self.counter.setMinimumWidth(self.counter.fontMetrics().horizontalAdvance("iteration 8888 / 8888"))
+        room = self.counter.fontMetrics().horizontalAdvance("iteration 88888 / 88888")
+        self.counter.setMinimumWidth(room + px(self, 4))
         self.slider.setMinimumWidth(px(self, 80))
 
     def changeEvent(self, event: QEvent) -> None:
