@@ -52,7 +52,7 @@ class Query(Learner):
     summary = "Unrolls belief propagation and minimises the cross-entropy of its beliefs on what a query asks for."
     monitor = "nce_bits"
 
-    learning_rate: float = number(0.05, "How far one step goes.", low=0.0, low_open=True, high=100.0, logarithmic=True)
+    learning_rate: float = number(0.1, "How far one step goes.", low=0.0, low_open=True, high=100.0, logarithmic=True)
     batch_size: int = integer(10, "Items in one step.", low=1, high=1_000_000, logarithmic=True)
     beta2: float = number(
         0.99, "Memory of the squared gradient (Adam's second β).", low=0.0, high=1.0, high_open=True, advanced=True
@@ -67,7 +67,7 @@ class Query(Learner):
     first_iterations: int = integer(
         5, "Iterations at the start; they grow, because few are faster and the first steps need no more.", low=1
     )
-    growth: float = number(0.15, "Part of the run after which all iterations are unrolled.", low=0.0, high=1.0)
+    growth: float = number(0.2, "Part of the run after which all iterations are unrolled.", low=0.0, high=1.0)
     jitter: int = integer(
         2, "The number of iterations is drawn anew for each batch, up to so many more or fewer.", low=0, advanced=True
     )
@@ -78,7 +78,10 @@ class Query(Learner):
         0.5, "Weight of beliefs with the pixel's own evidence in the loss; the rest is without it.", low=0.0, high=1.0
     )
     crop: int = integer(24, "Side of the windows cut from images early on; they hold the whole figure.", low=3)
-    full_images: float = number(0.6, "Part of the run after which whole images are used.", low=0.0, high=1.0)
+    full_images: float = number(0.5, "Part of the run after which only whole images are used.", low=0.0, high=1.0)
+    early_full_images: float = number(
+        0.3, "Part of the batches before that which are whole images.", low=0.0, high=1.0, advanced=True
+    )
     noise: str = choice("fresh", ("fresh", "given"), "Whether noise is drawn anew each time or taken from the data.")
     images_at_once: int = integer(2, "Images unrolled together; more leave the cache.", low=1, advanced=True)
     clip_images: float = number(

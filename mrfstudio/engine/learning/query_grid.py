@@ -49,7 +49,8 @@ class GridObjective:
             rows = np.arange(context.batch_size)[context.rows]
             spurious, missing = int(state["spurious"]), float(state["missing"])
             noisy = seeded_noise(labels, seed, indices=rows, spurious=spurious, deletion=missing)
-        if context.progress < learner.full_images:
+        chance = float(torch.rand(1, generator=context.generator("whole")))
+        if context.progress < learner.full_images and chance >= learner.early_full_images:
             labels, noisy = windows(labels, noisy, learner.crop, context)
         iterations = iterations_now(learner, context)
         total, gradient = 0.0, torch.zeros_like(model.weights)
