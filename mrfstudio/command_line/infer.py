@@ -76,6 +76,8 @@ def _print_marginals(result: dict[str, Any]) -> None:
     print(f"{result['algorithm']}: {result['ending']} after {result['iterations']} iterations{residual}")
     if result["log_partition"] is not None:
         print(f"log Z = {result['log_partition']:.9g} ({result['log_partition_kind'].replace('_', ' ')})")
+    if "diagnostics" in result:
+        _print_diagnostics(result["diagnostics"])
     shown = list(zip(result["variables"], result["marginals"], strict=True))
     for label, vector in shown[:20]:
         print(f"  {label:>6}  " + "  ".join("   –   " if p is None else f"{p:.5f}" for p in vector))
@@ -84,3 +86,12 @@ def _print_marginals(result: dict[str, Any]) -> None:
     if "assignment" in result:
         print(f"most probable states: {' '.join(map(str, result['assignment'][:40]))}{' …' if len(shown) > 40 else ''}")
         print(f"score {result['map_score']:.9g}" if result["map_score"] is not None else "score: impossible")
+
+
+def _print_diagnostics(found: dict[str, Any]) -> None:
+    numbers = [("σ_max", "sigma_max"), ("spectral radius", "spectral_radius"), ("‖M‖₁", "norm_1"), ("‖M‖∞", "norm_inf")]
+    verdict = "guaranteed" if found["guaranteed"] else "not guaranteed"
+    print(f"convergence {verdict}: " + ", ".join(f"{name} {found[key]:.5g}" for name, key in numbers))
+    if found["alpha_interval"] is not None:
+        low, high = found["alpha_interval"]
+        print(f"α-BP is guaranteed to converge for α from {low:.3g} to {high:.3g}")

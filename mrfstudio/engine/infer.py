@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ import numpy as np
 import torch
 
 from mrfstudio.engine.device import choose_device, choose_dtype
+from mrfstudio.engine.diagnostics.verdict import interval_of, not_defined, verdict_on
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.files.graph import read_graph
 from mrfstudio.engine.files.uai import read_evidence
+from mrfstudio.engine.inference.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import Algorithm, State, Unsupported
 from mrfstudio.engine.inference.run import Limits, Outcome, run
 from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.models.pairwise import couplings_of
 from mrfstudio.engine.registry import ALGORITHMS
 
 TIE = 1e-9  # two states whose max-marginals differ by less are tied
@@ -93,7 +98,35 @@ def answer(
         result["assignment"] = states.tolist()
         result["map_score"] = finite(graph.score(states, evidence))
     result["seconds"] = time.perf_counter() - started
+    found = diagnostics(algorithm, graph, evidence)
+    if found is not None:
+        result["diagnostics"] = found
     return result
+
+
+def diagnostics(algorithm: Algorithm, graph: FactorGraph, evidence: Evidence) -> dict[str, Any] | None:
+    """The numbers of the contraction matrix and the α they leave free, where both are defined: bp and alpha-bp on
+    binary pairwise graphs. `alpha_interval` is null where no α is guaranteed.
+    """
+    if not_defined(graph) is not None:
+        return None
+    if isinstance(algorithm, AlphaBP):
+        alpha: float | np.ndarray = (
+            algorithm.alpha if algorithm.edge_alphas is None else np.array(algorithm.edge_alphas)
+        )
+        temperature = 1.0
+    elif isinstance(algorithm, BeliefPropagation) and algorithm.temperature > 0:
+        alpha, temperature = 1.0, algorithm.temperature
+    else:
+        return None
+    given = couplings_of(graph, evidence)
+    scaled = replace(given, couplings=given.couplings / temperature)
+    interval = interval_of(scaled)
+    return {
+        **verdict_on(scaled, alpha, tolerance=1e-6).as_dict(),
+        "alpha_interval": None if interval is None else [interval.low, interval.high],
+        "alpha_step": None if interval is None else interval.step,
+    }
 
 
 def pairwise_marginals(
