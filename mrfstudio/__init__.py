@@ -5,17 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mrfstudio.library import Answer, FactorGraph, infer, ising_grid, open_model, read_graph, write_graph
+    from mrfstudio.viewing import view
 
 # Before torch is imported anywhere: OpenMP threads that spin make every other process on the machine crawl.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "FactorGraph", "infer", "ising_grid", "open_model", "read_graph", "write_graph"]
+__all__ = ["Answer", "FactorGraph", "infer", "ising_grid", "open_model", "read_graph", "view", "write_graph"]
 
 
 def __getattr__(name: str) -> Any:
     """The library's names, loaded when first used: `import mrfstudio` alone must not load torch."""
+    if name == "view":
+        from mrfstudio import viewing
+
+        return viewing.view
     if name in __all__:
         from mrfstudio import library
 

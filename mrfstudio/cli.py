@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mrfstudio import __version__
-from mrfstudio.command_line import bench, data, evaluate, infer, segment, tour, train
+from mrfstudio.command_line import bench, data, evaluate, infer, replay, segment, tour, train
 from mrfstudio.command_line.shared import DONE, INTERNAL, INTERRUPTED, REFUSED, Parser
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.log import setup_logging
@@ -21,6 +21,7 @@ COMMANDS = {
     "segment": segment.add,
     "train": train.add,
     "evaluate": evaluate.add,
+    "replay": replay.add,
     "data": data.add,
     "bench": bench.add,
     "tour": tour.add,
