@@ -15,7 +15,15 @@ from torch import Tensor
 from mrfstudio.engine.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.grid_kernel import next_messages, span, uniform_messages, widest_span
+from mrfstudio.engine.inference.grid_kernel import (
+    SCALE_DOWN,
+    multiply_all,
+    next_messages,
+    rescaling_stride,
+    span,
+    uniform_messages,
+    widest_span,
+)
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.models.grid_shape import GridShape
 
@@ -52,8 +60,7 @@ class GridBeliefPropagation(Kernel):
         return GridMessages(state.iteration + 1, residual, messages)
 
     def beliefs(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
-        totals = self._evidence(model, evidence) + torch.log(state.messages).sum(0)
-        return _as_image(torch.softmax(totals, 0), evidence)
+        return _as_image(_state_beliefs(model, self._evidence(model, evidence), state.messages), evidence)
 
     def beliefs_without_evidence(self, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
         """Beliefs (…, H, W, S) from what the neighbours say, without the pixel's own evidence."""
@@ -96,6 +103,16 @@ def _checked(model: GridMRF, evidence: Evidence) -> Tensor:
         row, column = divmod(int(dead.int().argmax()) % image, model.shape_of(evidence).width)
         raise ContradictoryEvidence(f"(row {row}, column {column})")
     return log_evidence
+
+
+def _state_beliefs(model: GridMRF, log_evidence: Tensor, messages: Tensor) -> Tensor:
+    """Normalised beliefs (S, N). Without gradients a product of messages does, which is several times faster."""
+    potentials = model.potentials.detach()
+    wide = span(potentials) >= widest_span(messages.dtype)
+    if wide or (torch.is_grad_enabled() and (messages.requires_grad or log_evidence.requires_grad)):
+        return torch.softmax(log_evidence + torch.log(messages).sum(0), 0)
+    product = torch.exp(log_evidence - log_evidence.amax(0, keepdim=True))
+    return multiply_all(messages, product, torch.empty_like(product), rescaling_stride(potentials)).mul_(SCALE_DOWN)
 
 
 def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:
@@ -167,9 +184,11 @@ def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridSh
     potentials = model.potentials.detach()
     if span(potentials) >= 0.5 * widest_span(messages.dtype):  # a term can be as large as e^(2 span)
         potentials, messages, log_evidence = potentials.double(), messages.double(), log_evidence.double()
-    totals = log_evidence + torch.log(messages).sum(0)
-    value = torch.logsumexp(totals, 0).sum(dtype=torch.float64)
-    beliefs = torch.softmax(totals, 0)
+    beliefs = _state_beliefs(model, log_evidence, messages)
+    # log Z_i from the most probable state alone: its unnormalised weight over its belief.
+    top, best = beliefs.max(0, keepdim=True)
+    weight = log_evidence.gather(0, best) + torch.log(messages.gather(1, best.expand(len(messages), -1, -1))).sum(0)
+    value = (weight - torch.log(top)).sum(dtype=torch.float64)
     for d, matrix in enumerate(potentials):
         senders, receivers = shape.shift(d)
         near, far = beliefs / messages[shape.opposite(d)], beliefs / messages[d]

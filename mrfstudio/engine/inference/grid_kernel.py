@@ -45,7 +45,7 @@ def widest_span(dtype: torch.dtype) -> float:
     return 0.93 * (math.log(torch.finfo(dtype).max) - 60 * math.log(2.0))
 
 
-def _stride(potentials: Tensor) -> int:
+def rescaling_stride(potentials: Tensor) -> int:
     """After how many factors a product must be rescaled: as many as cannot underflow together."""
     room = -0.9 * math.log(torch.finfo(potentials.dtype).tiny)
     return max(1, int(room / max(span(potentials) + math.log(potentials.shape[1]), 1e-3)))
@@ -142,7 +142,7 @@ class _Step(torch.autograd.Function):
         work = messages.new_empty((3, *evidence.shape))
         norms = messages.new_empty((shape.connectivity, evidence.shape[1]))
         received = torch.empty_like(messages)
-        multiply_all(messages, evidence, work[2], _stride(potentials))
+        multiply_all(messages, evidence, work[2], rescaling_stride(potentials))
         send(work[2], messages, factors, shape, received, norms, work)
         ctx.shape = shape
         if any(ctx.needs_input_grad):
@@ -209,7 +209,7 @@ def _take_memory(size: int, like: Tensor) -> Tensor:
 
 def _unroll(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> _Memory:
     """Run all iterations from uniform messages and keep them."""
-    factors, stride = exponentiated(potentials), _stride(potentials)
+    factors, stride = exponentiated(potentials), rescaling_stride(potentials)
     evidence = torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
     memory = _Memory(evidence, shape, iterations)
     for step in range(iterations):
@@ -228,7 +228,7 @@ class _UnrolledRun(torch.autograd.Function):
     ) -> Tensor:
         memory = _unroll(potentials, log_evidence, shape, readouts[-1])
         products = log_evidence.new_empty((len(readouts), *log_evidence.shape))
-        ones, stride = torch.ones_like(log_evidence), _stride(potentials)
+        ones, stride = torch.ones_like(log_evidence), rescaling_stride(potentials)
         for product, step in zip(products, readouts, strict=True):
             multiply_all(memory.messages[step], ones, product, stride).mul_(SCALE_DOWN)
         ctx.shape, ctx.readouts, ctx.memory = shape, readouts, memory
@@ -291,7 +291,7 @@ def unrolled_beliefs(
 @torch.no_grad()
 def run_beliefs(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> Tensor:
     """The same as `unrolled_beliefs` without gradients, in the memory of two sets of messages."""
-    factors, stride = exponentiated(potentials), _stride(potentials)
+    factors, stride = exponentiated(potentials), rescaling_stride(potentials)
     evidence = torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
     old = uniform_messages(shape, len(evidence), evidence)
     new = torch.empty_like(old)
