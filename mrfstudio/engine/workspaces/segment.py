@@ -18,6 +18,7 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.learning.segmentation_metrics import segmentation_scores
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.models.grid_shape import GridShape
 from mrfstudio.engine.open_model import open_model
@@ -115,7 +116,11 @@ class SegmentWorkspace(LabelWorkspace):
 
     def measure(self, view: LaneView) -> Mapping[str, float]:
         truth = view.document.truth
-        return {} if truth is None else scores(self.labels(view), truth)
+        if truth is None:
+            return {}
+        log_beliefs = torch.from_numpy(self.labels(view)).log()
+        found = segmentation_scores(log_beliefs[None], torch.from_numpy(truth.copy())[None]).means()
+        return {name: found[name] for name in ("iou", "nce_bits")}
 
     def details(self, view: LaneView, pixel: tuple[int, int]) -> Mapping[str, object]:
         """`labels`: probability by name; `clones`: (number, probability) of CONTOUR, the most probable first."""
@@ -144,21 +149,6 @@ class SegmentWorkspace(LabelWorkspace):
         if id(model) not in self._ownership:
             self._ownership[id(model)] = (model, ownership_angles(model))
         return self._ownership[id(model)][1]
-
-
-def scores(beliefs: NDArray[np.float32], truth: NDArray[np.uint8]) -> dict[str, float]:
-    """`iou` of figure against background and `nce_bits`, the mean -log2 probability of the true label.
-
-    Figure is what is not OUT: P(OUT) < ½ against label ≠ OUT, the image's border taken as OUT.
-    """
-    figure = beliefs[..., OUT] < 0.5
-    figure[[0, -1]] = False
-    figure[:, [0, -1]] = False
-    true = truth != OUT
-    union = int((figure | true).sum())
-    right = np.take_along_axis(beliefs, truth[..., None].astype(np.int64), -1)
-    bits = -np.log2(np.maximum(right, np.finfo(np.float32).tiny)).mean()
-    return {"iou": float((figure & true).sum() / union) if union else 1.0, "nce_bits": float(bits)}
 
 
 def ownership_angles(model: GridMRF) -> NDArray[np.float32]:
