@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mrfstudio.command_line.shared import DONE, add_json, parse_options, print_json, progress
-from mrfstudio.engine.catalogue import Field
+from mrfstudio.command_line.shared import DONE, add_json, print_json, progress
 
 
 def add(commands: Any) -> None:
@@ -19,15 +18,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument("--iterations", metavar="N", help="iterations of belief propagation (default 15)")
     add_json(parser)
-    parser.set_defaults(run=run, open_options=True)
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from mrfstudio.engine.evaluate import evaluate_model
     from mrfstudio.engine.inference.run import Limits
 
-    damping = Field("damping", "number", 0.0, "", low=0.0, high=1.0, high_open=True)
-    extra = parse_options(options.unknown, (damping,), "evaluate")
     with progress(f"evaluating {options.model}") as tick:
         result = evaluate_model(
             options.model,
@@ -38,7 +35,6 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             iterations=Limits(iterations=options.iterations or 15).iterations,
             tick=tick,
-            **extra,
         )
     if not print_json(options.json, result):
         print(f"{result['model']} on {result['images']} {result['split']} images of {result['data']}:")

@@ -13,9 +13,8 @@ from mrfstudio.engine.catalogue import ending
 from mrfstudio.engine.data.contract import Splits, parse_data
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.model_file import load_model
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.grid_belief_propagation import GridBeliefPropagation, GridMessages
-from mrfstudio.engine.learning.segmentation_metrics import NOTHING, segmentation_scores
+from mrfstudio.engine.learning.query_grid import scores
+from mrfstudio.engine.learning.segmentation_metrics import NOTHING
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.open_model import build_model
 
@@ -33,7 +32,6 @@ def evaluate_model(
     limit: int | None = None,
     seed: int = 0,
     iterations: int = 15,
-    damping: float = 0.0,
     tick: Tick = lambda text: None,
 ) -> dict[str, Any]:
     """Scores of a model file or shipped model on one split; plain values ready for JSON."""
@@ -48,7 +46,7 @@ def evaluate_model(
         raise StudioError(f"{data} has no {split} split{ending(split, splits)} It has {', '.join(splits)}.")
     started = time.perf_counter()
     with torch.inference_mode():
-        found = EVALUATORS[file.kind](trained, splits, split, queries, limit, iterations, damping, tick)
+        found = EVALUATORS[file.kind](trained, splits, split, queries, limit, iterations, tick)
     return {
         "model": str(model),
         "data": data,
@@ -66,7 +64,6 @@ def _evaluate_grid(
     queries: str | None,
     limit: int | None,
     iterations: int,
-    damping: float,
     tick: Tick,
 ) -> dict[str, Any]:
     """Segmentation scores with the pixel's own evidence, and without it as the paper measures."""
@@ -78,21 +75,13 @@ def _evaluate_grid(
     if not {"images", "noisy_images"} <= set(arrays):
         raise StudioError("A grid model is evaluated on contour images: use --data border:FILE.")
     images = torch.from_numpy(arrays["images"][:limit])
-    noisy = arrays["noisy_images"][:limit]
-    bp, kernel = BeliefPropagation(damping=damping), GridBeliefPropagation()
+    noisy = torch.from_numpy(arrays["noisy_images"][:limit])
     with_own, without_own = NOTHING, NOTHING
     torch.set_flush_denormal(True)
     for start in range(0, len(images), CHUNK):
-        evidence = model.evidence_from_image(noisy[start : start + CHUNK])
-        truth = images[start : start + CHUNK]
-        state = bp.init(model, evidence)
-        for _ in range(iterations):
-            state = bp.step(model, evidence, state)
-        assert isinstance(state, GridMessages)
-        beliefs = model.label_beliefs(bp.beliefs(model, evidence, state))
-        alone = model.label_beliefs(kernel.beliefs_without_evidence(model, evidence, state))
-        with_own += segmentation_scores(beliefs.log(), truth)
-        without_own += segmentation_scores(alone.log(), truth)
+        part = slice(start, start + CHUNK)
+        own, alone = scores(model, images[part], noisy[part], iterations)
+        with_own, without_own = with_own + own, without_own + alone
         tick(f"{with_own.images} of {len(images)} images, IoU so far {with_own.means()['iou']:.4f}")
     return {
         "images": with_own.images,
