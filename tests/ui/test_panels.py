@@ -106,6 +106,8 @@ def test_frames_do_not_scrub_by_themselves(transport: TransportBar) -> None:
     sent = emitted(transport.command)
     for iteration in range(20):
         transport.set_frame(frame(lane(iteration), iteration=iteration, newest=iteration, speed=10.0))
+    transport.set_state(2, playing=False, newest=9)
+    transport.set_state(5, playing=False, oldest=4, newest=9)  # old iterations were forgotten under the handle
     assert sent == []
     assert transport.speed.currentText() == "10 a second"
 
@@ -416,6 +418,8 @@ def test_a_cut_timeline_forgets_what_came_after(curves: Curves) -> None:
     series = curves.series.lanes[0]
     assert series.iterations.tolist() == list(range(1, 10))
     assert series.values("residual")[7] == pytest.approx(0.9**8)
+    curves.set_frame(frame(lane(0), iteration=0, cut=0))
+    assert len(series) == 0
 
 
 def test_a_lane_that_is_gone_takes_its_curve_along(curves: Curves) -> None:
@@ -467,12 +471,15 @@ def test_thinning_loses_no_peak() -> None:
 
 def test_lanes_differ_in_colour_and_dashes(curves: Curves) -> None:
     curves.setPalette(palette_of(LIGHT))
-    one, two = lane(12, scalars=scalars(1, 13, 0.5)), lane(12, number=1, scalars=scalars(1, 13, 0.8))
-    curves.set_frame(frame(one, two, iteration=12))
-    image = pixels(curves.plots["residual"].grab().toImage())
-    counts = [np.abs(image.astype(int) - rgb(LIGHT.lanes[number])).max(axis=2) < 12 for number in (0, 1)]
-    assert min(count.sum() for count in counts) > 30
-    assert counts[1].sum() < counts[0].sum()  # dashes leave gaps
+    inked = []
+    for index in (0, 1, 2):
+        curves.set_frame(frame(lane(12, number=index, scalars=scalars(1, 13, 0.5)), iteration=0))
+        plot = curves.plots["residual"]
+        image = pixels(plot.grab(plot.area().toRect()).toImage()).astype(int)
+        inked.append((np.abs(image - rgb(LIGHT.lanes[index])).max(axis=2) < 24).sum())
+    assert min(inked) > 30
+    assert inked[1] < 0.85 * inked[0]  # dashes and dots leave gaps
+    assert inked[2] < 0.75 * inked[0]
 
 
 def test_clicking_a_curve_goes_to_that_iteration(curves: Curves) -> None:
@@ -528,7 +535,7 @@ def test_the_histogram_draws_taller_bars_for_more_pixels(qtbot: QtBot) -> None:
     image = pixels(histogram.grab().toImage())
     inside = np.abs(image.astype(int) - rgb(LIGHT.labels[2])).max(axis=2) < 8
     left, right = inside[:, :30].sum(0).max(), inside[:, -30:].sum(0).max()
-    assert right > 1.7 * left > 0  # square roots: 1 is twice as tall as 0.25
+    assert 1.7 < right / left < 2.4  # square roots: 1 is twice as tall as 0.25
 
 
 @pytest.fixture
