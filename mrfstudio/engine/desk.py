@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from mrfstudio.engine.clones import measure_clones
+from mrfstudio.engine.clones import IMAGES, measure_clones
 from mrfstudio.engine.commands import SetImage
 from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
@@ -21,6 +21,7 @@ from mrfstudio.engine.files.graph import read_graph
 from mrfstudio.engine.files.images import write_labels
 from mrfstudio.engine.files.model_card import card_markdown
 from mrfstudio.engine.files.model_file import ModelFileError, read_card, shipped_models
+from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.inference.contract import kernels
 from mrfstudio.engine.models.factor_graph import FactorGraph
@@ -40,8 +41,12 @@ FIRST_EXAMPLE = {"dataset": "glyphs", "kind": "5", "seed": 3}
 class Desk:
     """Owns the sessions. One thread uses it."""
 
-    def __init__(self, models: Mapping[str, GridMRF] | None = None) -> None:
-        """`models` are used beside the shipped ones; the first of them is what Segment begins with."""
+    def __init__(self, models: Mapping[str, GridMRF] | None = None, figures: int = IMAGES) -> None:
+        """`models` are used beside the shipped ones; the first of them is what Segment begins with.
+
+        `figures` is how many pictures a gallery of clones is measured on.
+        """
+        self._figures = figures
         self._sessions: dict[str, Session] = {}
         self._galleries: dict[str, CloneGallery] = {}
         self._models = dict(models or {})
@@ -60,9 +65,11 @@ class Desk:
         if workspace not in self._sessions:
             if workspace != self._segment.name:
                 raise StudioError("No graph is open here: open a .uai or .fg file first.")
-            model = next(iter(self._models), None) or default_model()
-            self._sessions[workspace] = Session(self._segment, model, playing=True)
+            self._sessions[workspace] = Session(self._segment, self._first_model())
         return self._sessions[workspace]
+
+    def _first_model(self) -> str:
+        return next(iter(self._models), None) or default_model()
 
     def ping(self, workspace: str) -> None:
         """Answers once everything asked before is done."""
@@ -80,9 +87,8 @@ class Desk:
     def begin(self, workspace: str) -> str:
         """Show the first example, as something to look at rather than as somebody's work."""
         picture = figure_picture(**FIRST_EXAMPLE)  # type: ignore[arg-type]
-        session = self.session(workspace)
-        session.apply(SetImage(picture.observed, picture.truth, picture.name))
-        session.mark_saved()
+        document = self._segment.opened(SetImage(picture.observed, picture.truth, picture.name))
+        self._sessions[workspace] = Session(self._segment, self._first_model(), document=document)
         return picture.name
 
     def save_labels(self, workspace: str, path: str, lane: int = 0) -> str:
@@ -99,20 +105,21 @@ class Desk:
     def save_session(self, workspace: str, path: str) -> str:
         """Write the session; it is then no longer modified."""
         session = self.session(workspace)
-        save_session(session, Path(path))
+        save_session(session, path)
         session.mark_saved()
         return path
 
     def snapshot(self, workspace: str, path: str) -> str:
         """Write the session without calling it saved, such as for a command that replays it."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        save_session(self.session(workspace), Path(path))
+        save_session(self.session(workspace), path)
         return path
 
     def open_session(self, workspace: str, path: str) -> str:
-        """Replace the workspace's session by one from a file."""
-        self._sessions[workspace] = load_session(Path(path))
-        return path
+        """Show the session of a file; returns the name of its workspace."""
+        session = load_session(path, {self._segment.name: self._segment})
+        self._sessions[session.workspace.name] = session
+        return session.workspace.name
 
     def open_graph(
         self,
@@ -125,7 +132,7 @@ class Desk:
         if not isinstance(graph, FactorGraph):
             name = Path(graph).name
             graph = read_graph(graph)
-        self._sessions[workspace] = Session(GraphWorkspace({name: graph}, shape), name, playing=True)
+        self._sessions[workspace] = Session(GraphWorkspace({name: graph}, shape), name)
         return name
 
     # Models -----------------------------------------------------------------------------------------------------------
@@ -142,7 +149,7 @@ class Desk:
     def clone_gallery(self, workspace: str, model: str) -> Generator[tuple[int, int], None, CloneGallery]:
         """What the clones of a grid model have learned; takes seconds the first time."""
         if model not in self._galleries:
-            self._galleries[model] = yield from measure_clones(self._segment.load(model), model)
+            self._galleries[model] = yield from measure_clones(self._segment.load(model), model, self._figures)
         return self._galleries[model]
 
 

@@ -33,6 +33,7 @@ class Controller(QObject):
         self._open: dict[int, tuple[Then, Then | None]] = {}
         self._progress: dict[int, Then] = {}
         self._newest: dict[str, Frame] = {}
+        self._posted: dict[str, int] = {}
         self._shown_at: deque[float] = deque(maxlen=240)
         self.engine: Loaded | None = None
         thread.loaded.connect(self._on_loaded)
@@ -52,6 +53,12 @@ class Controller(QObject):
         return self._newest.get(self._workspace)
 
     @property
+    def answered(self) -> bool:
+        """Whether the last frame shows everything that was posted to the shown workspace."""
+        newest = self.newest
+        return newest is not None and newest.applied >= self._posted.get(self._workspace, 0)
+
+    @property
     def frames_per_second(self) -> float:
         """Frames shown within the last second."""
         now = time.monotonic()
@@ -65,6 +72,7 @@ class Controller(QObject):
     def post(self, command: Command) -> int:
         """Send a command to the shown workspace."""
         number = self._thread.post(self._workspace, command)
+        self._posted[self._workspace] = number
         if command.undoable:
             self.posted.emit(command, number)
         return number

@@ -81,11 +81,12 @@ class Files(QObject):
         workspace.open(shown)
 
     def _open_session(self, path: Path) -> None:
-        def opened(_: Any) -> None:
+        def opened(workspace: str) -> None:
             self._paths[workspace] = path
             self.recent.add(path)
+            self._window.show_workspace(workspace)
+            self._window.workspace.on_opened()
 
-        workspace = self._controller.workspace
         self._controller.ask("open_session", opened, path=str(path))
 
     # Saving -----------------------------------------------------------------------------------------------------------

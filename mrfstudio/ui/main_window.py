@@ -45,7 +45,7 @@ class MainWindow(QMainWindow):
         self._curves_made: set[str] = set()
         self._extra_docks: dict[QDockWidget, str] = {}
         self._hidden_docks: set[QDockWidget] = set()
-        self._painted = False
+        self._painted = self._ready = False
         self.setObjectName("window")
         self.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         # As in the sketch: the controls go down to the status line, the curves end at them.
@@ -116,6 +116,7 @@ class MainWindow(QMainWindow):
 
     def after_first_paint(self, file: Path | None = None, graph: GraphToShow | None = None) -> None:
         """What may take a moment and must not keep the window from appearing."""
+        self._ready = True
         self._make_curves()
         if graph is not None:
             self.files.open_graph(graph)
@@ -190,7 +191,7 @@ class MainWindow(QMainWindow):
     def _make_curves(self) -> None:
         name = self.controller.workspace
         index = list(self.workspaces).index(name)
-        if self._painted and name not in self._curves_made:
+        if self._ready and name not in self._curves_made:
             self._curves_made.add(name)
             empty = self.curves.widget(index)
             assert empty is not None

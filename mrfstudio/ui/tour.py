@@ -76,8 +76,8 @@ class Tour:
         window.show_workspace("segment")
         workspace = window.workspace
         assert isinstance(workspace, SegmentWorkspace)
+        workspace.start()
         workspace.post(SetSpeed(None))
-        window.controller.ask("begin", lambda _: None)
         self._settled()
         yield self._grab(window, "segment")
         workspace.post(Paint("hints", 1, tuple((x + 0.5, 2.5) for x in range(3, 26)), 1.0))
@@ -139,7 +139,7 @@ class Tour:
 
         def quiet() -> bool:
             frame = controller.newest
-            return frame is not None and not frame.playing and frame.iteration > 0
+            return frame is not None and controller.answered and not frame.playing and frame.iteration > 0
 
         wait_until(quiet, self._messages)
 

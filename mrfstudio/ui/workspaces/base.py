@@ -71,6 +71,9 @@ class Workspace(QObject):
     def start(self) -> None:
         """The first time it is shown and nothing was opened."""
 
+    def on_opened(self) -> None:
+        """Its session was replaced by one from a file."""
+
     def open_path(self, path: Path) -> bool:
         """Open a file if it is of a kind that this workspace shows; False if not."""
         return False

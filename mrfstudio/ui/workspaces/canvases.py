@@ -76,11 +76,12 @@ class Canvases(QSplitter):
         return (self.first, self.second) if self.comparing else (self.first,)
 
     def set_frame(self, frame: Frame) -> None:
-        for canvas, heading, lane in zip(self.both(), self.headings, frame.lanes, strict=False):
+        for canvas, heading, lane in zip((self.first, self.second), self.headings, frame.lanes, strict=False):
             canvas.set_lane(lane.lane)
-            canvas.set_frame(frame)
             if self.comparing:
                 heading.setText(titled(lane))
+        for canvas in (self.first, self.second):  # the hidden one too, or it would stay stale
+            canvas.set_frame(frame)
 
     def set_visible_layers(self, visible: Mapping[str, float], direction: int | None) -> None:
         """Layers with their opacity; where the lanes differ is shown on the second canvas instead of its labels."""

@@ -65,8 +65,6 @@ class Clones(QObject):
             self._show(None)
             if self._shown:
                 self._ask()
-        if self._kept is not None:
-            self._light(self._kept)  # the pixels that chose it have changed
 
     def point_at(self, clone: int | None) -> None:
         """A clone is under the pointer; None goes back to the one that was clicked on."""

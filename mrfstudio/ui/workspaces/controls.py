@@ -78,9 +78,8 @@ class LabelControls(QWidget):
         if frame.applied >= self._newest_edit:  # an older frame would pull a slider out of the hand
             for panel, lane in zip((self.first, self.second), frame.lanes, strict=False):
                 panel.set_lane(lane, frame.limits)
-        if frame.lanes:
-            if not self.directions.isHidden():
-                self.directions.set_residual(frame.lanes[0].pictures.get("residual"))
+        if frame.lanes and not self.directions.isHidden():
+            self.directions.set_residual(frame.lanes[0].pictures.get("residual"))
         truth = self.layers.boxes.get("truth")
         known = "truth" in frame.layers
         if truth is not None and truth.isEnabled() != known:

@@ -51,13 +51,15 @@ class GraphWorkspace(LabelWorkspace):
         self.controller.ask("open_graph", self._opened, **vars(shown))
 
     def _opened(self, name: str) -> None:
-        self._is_open = True
-        self._view = None
-        self.send_view()
+        self.on_opened()
 
-    def send_view(self) -> None:
+    def on_opened(self) -> None:
+        self._is_open = True
+        self.send_view(again=True)
+
+    def send_view(self, again: bool = False) -> None:
         if self._is_open:  # before that there is no session that could be looked at
-            super().send_view()
+            super().send_view(again)
 
     def details(self, lane: LaneFrame) -> Mapping[str, object]:
         return _details(lane.details)

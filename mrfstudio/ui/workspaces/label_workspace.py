@@ -70,7 +70,7 @@ class LabelWorkspace(Workspace):
         for source in (self.canvases, self.transport, self.panel, self.strip):
             source.command.connect(self.post)
         self.canvases.play_pause.connect(self.transport.toggle_play)
-        self.canvases.view_changed.connect(self.send_view)
+        self.canvases.view_changed.connect(lambda: self.send_view())
         self.canvases.pixel_clicked.connect(self.inspect)
         self.panel.layers_changed.connect(self.show_layers)
         controller.posted.connect(self.on_posted)
@@ -123,6 +123,9 @@ class LabelWorkspace(Workspace):
         if self.curves is not None:
             self.curves.set_frame(frame)
 
+    def on_opened(self) -> None:
+        self.send_view(again=True)
+
     def details(self, lane: LaneFrame) -> Mapping[str, object]:
         """What the inspector shows of a lane."""
         return lane.details
@@ -146,9 +149,10 @@ class LabelWorkspace(Workspace):
         wanted = {*ALWAYS, *(ticked - set(GIVEN))}
         return wanted | {"difference"} if self.canvases.comparing and "difference" in ticked else wanted
 
-    def send_view(self) -> None:
+    def send_view(self, again: bool = False) -> None:
+        """Tell the session what is looked at; `again` even if it was told, because it is another session."""
         view = SetView(tuple(sorted(self.wanted_pictures())), self.canvases.wanted_rectangle(), self._inspected)
-        if view != self._view:
+        if again or view != self._view:
             self._view = view
             self.post(view)
 

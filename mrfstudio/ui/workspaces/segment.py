@@ -68,9 +68,9 @@ class SegmentWorkspace(LabelWorkspace):
             self.advice.show_text(ADVICE[stage])
 
     def start(self) -> None:
-        self.post(SetSpeed(FIRST_SPEED))
-        self.send_view()
         self.controller.ask("begin", lambda _: None)
+        self.post(SetSpeed(FIRST_SPEED))
+        self.send_view(again=True)
 
     def open_path(self, path: Path) -> bool:
         return self.files.open_path(path)

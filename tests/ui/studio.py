@@ -1,0 +1,170 @@
+"""The real window on the real engine, with a small random model, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from mrfstudio.engine.commands import SetSpeed
+from mrfstudio.engine.desk import Desk
+from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.engine_thread import EngineThread
+from mrfstudio.ui.main_window import MainWindow
+from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.theme import Theme
+from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+
+torch.set_num_threads(1)
+
+
+def small_model(seed: int = 0) -> GridMRF:
+    """Four clones with random potentials: wrong, fast, different for every seed, and slow to converge."""
+    model = GridMRF((4, 1, 1), emission=[0.8, 0.03, 0.001])
+    model.randomise(seed, [0.15, 0.6, 0.25], 0.5)
+    return model
+
+
+class Studio:
+    """A window with what a test needs to drive it."""
+
+    def __init__(self, qtbot: QtBot | None, theme: Theme, folder: Path) -> None:
+        self._qtbot = qtbot
+        self.settings = Settings(folder / "settings.ini")
+        models = {"small": small_model(0), "other": small_model(1)}
+        self.thread = EngineThread(lambda: Desk(models, figures=3))
+        self.controller = Controller(self.thread)
+        self.messages: list[str] = []
+        self.controller.message.connect(self.messages.append)
+        self.window = MainWindow(self.controller, self.settings, theme)
+        self.window.resize(1100, 760)
+
+    @property
+    def qtbot(self) -> QtBot:
+        assert self._qtbot is not None
+        return self._qtbot
+
+    @property
+    def segment(self) -> SegmentWorkspace:
+        workspace = self.window.workspaces["segment"]
+        assert isinstance(workspace, SegmentWorkspace)
+        return workspace
+
+    @property
+    def frame(self) -> Frame:
+        assert self.controller.newest is not None
+        return self.controller.newest
+
+    def start(self) -> None:
+        """Show the window and wait for the first example to be segmented."""
+        self.window.show()
+        self.window.activateWindow()  # shortcuts act only in the active window
+        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self.window.after_first_paint()
+        self.thread.start()
+        self.controller.post(SetSpeed(None))
+        self.until(lambda: self.frame.name != "" and self.frame.iteration == 15 and not self.frame.playing)
+
+    def begin(self, qtbot: QtBot) -> None:
+        """A new test: everything as at the first start."""
+        self._qtbot = qtbot
+        self.messages.clear()
+        if not self.window.isVisible():
+            self.start()
+            return
+        self.window.show_workspace("segment")
+        self.segment.start()
+        self.controller.post(SetSpeed(None))
+        self.settle()
+        self.until(lambda: self.frame.iteration == 15)
+
+    def tidy(self) -> None:
+        """The end of a test that shares the window."""
+        self.window.show_workspace("segment")
+        self.segment.start()
+        self.settle()
+        canvas = self.segment.canvas
+        canvas.choose_tool("brush")
+        canvas.choose_target(0)
+        canvas.set_strength(1.0)
+        self.segment.panel.layers.set_visible({"observed": 1.0, "belief": 1.0, "hints": 1.0})
+        self.window.message_bar.hide()
+
+    def end(self) -> None:
+        self.window.files.discard()
+        self.window.close()
+        assert self.thread.stop(5.0)
+        self.window.deleteLater()
+
+    def until(self, fact: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+
+        def so() -> bool:
+            return self.controller.newest is not None and fact()
+
+        self.qtbot.waitUntil(so, timeout=30_000)
+
+    def settle(self) -> None:
+        """Wait until everything posted is shown and nothing runs."""
+        answered: list[object] = []
+        self.controller.ask("ping", answered.append)
+        self.qtbot.waitUntil(lambda: bool(answered), timeout=30_000)
+        self.until(lambda: self.controller.answered and not self.frame.playing)
+
+    def at(self, row: int, column: int) -> QPoint:
+        """The middle of a pixel, in the canvas."""
+        return self.segment.canvas.transform.to_widget(column + 0.5, row + 0.5).toPoint()
+
+    def stroke(self, *pixels: tuple[int, int], button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:
+        """Press at the first pixel, move through the others, release."""
+        canvas = self.segment.canvas
+        self.qtbot.mousePress(canvas, button, pos=self.at(*pixels[0]))
+        for pixel in pixels[1:]:
+            self.qtbot.mouseMove(canvas, self.at(*pixel))
+        self.qtbot.mouseRelease(canvas, button, pos=self.at(*pixels[-1]))
+
+    def key(self, key: Qt.Key, *, ctrl: bool = False, shift: bool = False) -> None:
+        """Press a key on the canvas."""
+        modifiers = Qt.KeyboardModifier.NoModifier
+        if ctrl:
+            modifiers |= Qt.KeyboardModifier.ControlModifier
+        if shift:
+            modifiers |= Qt.KeyboardModifier.ShiftModifier
+        self.qtbot.keyClick(self.segment.canvas, key, modifiers)
+
+    def do(self, action: str) -> None:
+        """Trigger an action, as its menu entry would."""
+        self.window.actions_[action].trigger()
+
+
+@contextmanager
+def studio_in(qtbot: QtBot, theme: Theme, folder: Path) -> Iterator[Studio]:
+    """A studio that is closed without questions at the end."""
+    studio = Studio(qtbot, theme, folder)
+    try:
+        yield studio
+    finally:
+        studio.end()
+
+
+@contextmanager
+def shared_studio(app: QApplication, folder: Path) -> Iterator[Studio]:
+    """A studio for many tests; each calls `begin` and `tidy`."""
+    theme = Theme(app, "light")
+    studio = Studio(None, theme, folder)
+    studio.thread.start()
+    try:
+        yield studio
+    finally:
+        studio.end()
+        app.styleHints().colorSchemeChanged.disconnect(theme._apply)
+        app.setStyleSheet("")
+        theme.deleteLater()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

@@ -1,0 +1,319 @@
+"""The real window, driven by hand: paint, undo, step, scrub, switch and close while running, save and open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QMessageBox,
+    QScrollBar,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from mrfstudio.engine.commands import Play, SetSpeed, Step
+from mrfstudio.engine.models.ising import ising_grid
+from mrfstudio.ui.actions import specs
+from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
+from mrfstudio.ui.theme import Theme
+from mrfstudio.ui.workspaces.graph import GraphToShow
+from tests.ui.studio import Studio, shared_studio, studio_in
+
+
+@pytest.fixture(scope="module")
+def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One window for most tests: opening one takes longer than most of them."""
+    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
+        yield studio
+
+
+@pytest.fixture
+def studio(shared: Studio, qtbot: QtBot) -> Iterator[Studio]:
+    shared.begin(qtbot)
+    yield shared
+    shared.tidy()
+
+
+def test_the_first_start_segments_a_noisy_digit_and_says_what_to_try(studio: Studio) -> None:
+    assert studio.frame.name == "glyphs 5"
+    assert studio.segment.advice.text().startswith("Try it")
+    assert not studio.frame.modified
+    assert studio.window.badge.text.startswith("iteration limit after 15")
+    assert studio.segment.curves is not None
+    iterations = studio.segment.curves.curves.series.lanes[0].iterations
+    assert list(iterations) == list(range(1, 16))
+
+
+def test_a_stroke_paints_and_one_undo_takes_it_back(studio: Studio) -> None:
+    before = studio.frame.layers["observed"].copy()
+    studio.stroke((2, 3), (2, 10), (6, 10))
+    studio.settle()
+    painted = studio.frame.layers["observed"]
+    assert (painted[2, 3:11] == 0).all()
+    assert (painted[2:7, 10] == 0).all()
+    assert studio.window.actions_["undo"].text() == "Undo brush stroke"
+    assert studio.window.isWindowModified()
+    studio.do("undo")
+    studio.settle()
+    assert np.array_equal(studio.frame.layers["observed"], before)
+    studio.key(Qt.Key.Key_Z, ctrl=True, shift=True)
+    studio.settle()
+    assert np.array_equal(studio.frame.layers["observed"], painted)
+
+
+def test_the_right_button_erases_and_a_digit_key_paints_hints(studio: Studio) -> None:
+    row, column = map(int, np.argwhere(studio.frame.layers["observed"] == 0)[0])
+    studio.stroke((row, column), button=Qt.MouseButton.RightButton)
+    studio.key(Qt.Key.Key_3)
+    studio.segment.canvas.set_strength(0.5)
+    studio.stroke((15, 15), (15, 17))
+    studio.settle()
+    assert studio.frame.layers["observed"][row, column] == 1
+    assert (studio.frame.layers["hints"][15, 15:18] == 2).all()
+    assert np.allclose(studio.frame.layers["hints_strength"][15, 15:18], 0.5)
+
+
+def test_stepping_forward_and_back_and_scrubbing_go_where_they_say(studio: Studio) -> None:
+    studio.key(Qt.Key.Key_Period)
+    studio.until(lambda: studio.frame.iteration == 16)
+    later = studio.frame.lanes[0].pictures["belief"]
+    studio.key(Qt.Key.Key_Comma)
+    studio.until(lambda: studio.frame.iteration == 15)
+    studio.segment.transport.slider.setValue(4)
+    studio.until(lambda: studio.frame.iteration == 4)
+    assert studio.segment.transport.counter.text().startswith("iteration 4")
+    studio.segment.transport.slider.setValue(16)
+    studio.until(lambda: studio.frame.iteration == 16)
+    assert np.array_equal(studio.frame.lanes[0].pictures["belief"], later)
+
+
+def test_a_click_on_the_strip_goes_to_that_iteration(studio: Studio) -> None:
+    strip = studio.segment.strip
+    studio.qtbot.mouseClick(strip, Qt.MouseButton.LeftButton, pos=strip.place(7).center().toPoint())
+    studio.until(lambda: studio.frame.iteration == 7)
+
+
+def test_space_plays_and_pauses(studio: Studio) -> None:
+    studio.segment.post(SetSpeed(5.0))
+    studio.do("restart")
+    studio.until(lambda: studio.frame.playing)
+    studio.key(Qt.Key.Key_Space)
+    studio.until(lambda: not studio.frame.playing)
+    assert studio.frame.iteration < 15
+    studio.key(Qt.Key.Key_Space)
+    studio.until(lambda: studio.frame.playing)
+
+
+def test_single_keys_belong_to_the_canvas_alone(studio: Studio) -> None:
+    box = studio.segment.panel.first.model
+    box.setFocus()
+    before = studio.frame.layers["observed"].copy()
+    studio.qtbot.keyClick(box, Qt.Key.Key_N)
+    studio.settle()
+    assert np.array_equal(studio.frame.layers["observed"], before)
+    studio.qtbot.keyClick(box, Qt.Key.Key_Escape)
+    studio.qtbot.waitUntil(studio.segment.canvas.hasFocus)
+    studio.key(Qt.Key.Key_N)
+    studio.settle()
+    added = (studio.frame.layers["observed"] == 0) & (before != 0)
+    assert added.sum() > 3
+    assert studio.frame.undo == "Add noise"
+
+
+def test_comparing_adds_a_lane_with_the_other_model_and_a_difference_map(studio: Studio) -> None:
+    studio.do("compare")
+    studio.until(lambda: len(studio.frame.lanes) == 2 and studio.frame.iteration == 15)
+    assert [lane.model for lane in studio.frame.lanes] == ["small", "other"]
+    assert studio.segment.canvases.comparing
+    studio.segment.panel.layers.set_shown("difference", True)
+    studio.until(lambda: "difference" in studio.frame.lanes[1].pictures)
+    assert studio.frame.lanes[1].pictures["difference"].max() > 0.01
+    assert "difference" not in studio.segment.canvases.first.scene.visible
+    studio.do("compare")
+    studio.until(lambda: len(studio.frame.lanes) == 1)
+    assert not studio.segment.canvases.comparing
+
+
+def test_the_form_follows_undo(studio: Studio) -> None:
+    form = studio.segment.panel.first.form
+    form.row("damping").editor.edited.emit(0.5)  # type: ignore[attr-defined]
+    studio.settle()
+    assert studio.frame.lanes[0].parameters["damping"] == 0.5
+    form.row("iterations").editor.edited.emit(20)  # type: ignore[attr-defined]
+    studio.settle()
+    assert studio.frame.limits[0] == 20
+    studio.do("undo")
+    studio.do("undo")
+    studio.settle()
+    assert form.values()["damping"] == 0
+    assert form.values()["iterations"] == 15
+
+
+def test_inspecting_a_pixel_lists_its_clones_and_the_gallery_is_measured(studio: Studio) -> None:
+    studio.do("show_clones")
+    row, column = map(int, np.argwhere(studio.frame.lanes[0].pictures["belief"].argmax(-1) == 0)[0])
+    studio.segment.inspect(row, column)
+    studio.until(lambda: len(studio.frame.lanes[0].details.get("clones", ())) == 4)  # type: ignore[arg-type]
+    browser = studio.segment.clones.browser
+    studio.qtbot.waitUntil(lambda: browser.gallery is not None, timeout=60_000)
+    assert browser.gallery is not None
+    assert browser.gallery.use.sum() == pytest.approx(1.0)
+    studio.until(lambda: "clone" in studio.frame.lanes[0].pictures)
+    clone = int(studio.frame.lanes[0].pictures["clone"][row, column])
+    studio.segment.clones.keep(clone)
+    assert studio.segment.canvas.scene.lit_clone == clone
+
+
+def test_switching_to_a_graph_while_running_pauses_the_other(studio: Studio) -> None:
+    studio.segment.post(SetSpeed(2.0))
+    studio.do("restart")
+    studio.until(lambda: studio.frame.playing)
+    studio.window.files.open_graph(GraphToShow(ising_grid(4, 5, coupling=0.3), "ising", (4, 5)))
+    studio.until(lambda: studio.frame.workspace == "graph" and studio.frame.lanes[0].status == "converged")
+    assert studio.frame.shape == (4, 5)
+    assert not studio.window.actions_["add_edges"].isEnabled()
+    assert len(studio.window.rail.actions()) == 2
+    studio.window.show_workspace("segment")
+    assert studio.frame.workspace == "segment"
+    assert studio.frame.iteration < 15
+    studio.until(lambda: studio.frame.iteration > 0)
+
+
+def test_closing_while_running_ends_the_thread(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.segment.post(SetSpeed(1.0))
+        studio.segment.post(Step(-5))
+        studio.segment.post(Play())
+        studio.until(lambda: studio.frame.playing)
+        assert studio.window.close()
+        assert not studio.window.isVisible()
+        studio.qtbot.waitUntil(lambda: not studio.thread.alive)
+
+
+def test_unsaved_work_is_asked_about(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.stroke((2, 2))
+        studio.settle()
+        for answer, still_open in (
+            (QMessageBox.StandardButton.Cancel, True),
+            (QMessageBox.StandardButton.Discard, False),
+        ):
+            assert not studio.window.close()
+            question = studio.window.files._question
+            assert question is not None
+            question.button(answer).click()
+            studio.qtbot.waitUntil(lambda wanted=still_open: studio.window.isVisible() == wanted)  # type: ignore[misc]
+
+
+def test_a_saved_session_opens_again(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "mine.mrfs"
+    studio.stroke((2, 2), (2, 9))
+    studio.settle()
+    painted = studio.frame.layers["observed"].copy()
+    studio.window.files.save_to(path)
+    studio.until(lambda: path.exists() and not studio.frame.modified)
+    assert studio.window.windowTitle().startswith("mine.mrfs")
+    studio.do("clear_observed")
+    studio.settle()
+    assert (studio.frame.layers["observed"] == 1).all()
+    studio.do("undo")
+    studio.settle()
+    studio.window.files.save_to(path)
+    studio.settle()
+    studio.do("clear_observed")
+    studio.settle()
+    studio.window.files._open_session(path)
+    studio.until(lambda: np.array_equal(studio.frame.layers["observed"], painted))
+    assert studio.settings.recent[0] == path
+
+
+def test_a_picture_file_goes_through_the_threshold_dialog(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "line.png"
+    image = QImage(40, 24, QImage.Format.Format_Grayscale8)
+    image.fill(255)
+    for x in range(5, 35):
+        image.setPixel(x, 12, 0)
+    image.save(str(path))
+    studio.window.files.open(path)
+    dialog = QApplication.activeModalWidget()
+    studio.qtbot.waitUntil(lambda: dialog.picture is not None)  # type: ignore[union-attr]
+    assert (dialog.picture.observed == 0).sum() == 30  # type: ignore[union-attr]
+    dialog.accept()  # type: ignore[union-attr]
+    studio.until(lambda: studio.frame.shape == (24, 40))
+    studio.settle()
+    assert studio.frame.name == "line.png"
+    studio.do("copy_command")
+    assert QApplication.clipboard().text() == f"mrfstudio segment {path} --model small --iterations 15 --ink dark"
+
+
+def test_a_refused_command_is_shown_and_the_form_goes_back(studio: Studio) -> None:
+    from mrfstudio.engine.commands import SetModel
+
+    studio.segment.post(SetModel(0, "no-such-model"))
+    studio.qtbot.waitUntil(lambda: bool(studio.messages))
+    assert "no-such-model" in studio.messages[-1]
+    assert studio.window.message_bar.isVisible()
+    assert studio.segment.panel.first.model.currentData() == "small"
+
+
+def test_geometry_theme_and_panels_are_remembered(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.window.show()
+        studio.window.resize(900, 640)
+        studio.window.curves_dock.hide()
+        studio.window.set_theme("dark")
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        assert (studio.window.width(), studio.window.height()) == (1100, 760)  # the fixture's own size comes last
+        assert studio.window.curves_dock.isHidden()
+        assert studio.settings.theme == "dark"
+        studio.do("restore_layout")
+        assert not studio.window.curves_dock.isHidden()
+        studio.window.set_theme("light")
+
+
+def test_every_action_is_done_by_somebody_and_no_key_is_taken_twice(studio: Studio) -> None:
+    assert [spec.name for _, spec in specs() if studio.window._find(spec.name) is None] == []
+    keys = [key for _, spec in specs() for key in spec.keys]
+    assert len(keys) == len(set(keys))
+
+
+def test_every_control_explains_itself(studio: Studio) -> None:
+    kinds = (QAbstractButton, QComboBox, QAbstractSlider, QAbstractSpinBox)
+    own = [w for w in studio.window.findChildren(QWidget) if isinstance(w, kinds) and w.isVisible()]
+    silent = [w for w in own if not w.toolTip() and not isinstance(w, QScrollBar) and "qt_" not in w.objectName()]
+    assert silent == []
+
+
+def test_the_palette_finds_an_action_by_a_part_of_its_name_and_runs_it(studio: Studio) -> None:
+    palette = CommandPalette(studio.window.menus.every_action(), studio.window)
+    palette.search.setText("spur edg")
+    assert palette.results.count() == 1
+    studio.qtbot.keyClick(palette.search, Qt.Key.Key_Return)
+    assert palette.chosen is studio.window.actions_["add_edges"]
+    palette.deleteLater()
+
+
+def test_words_that_begin_with_what_was_typed_come_first() -> None:
+    names = ["Last iteration", "Step back", "Restart"]
+    assert sorted(names, key=lambda name: rank("st", name) or (9, 9))[0] == "Step back"
+    assert rank("xyz", "Step back") is None
+    assert rank("spbk", "Step back") is not None
+
+
+def test_the_sheet_lists_every_key(studio: Studio) -> None:
+    sheet = ShortcutSheet(studio.window)
+    shown = {label.text() for label in sheet.findChildren(QWidget) if hasattr(label, "text")}
+    assert {"Undo", "Clone browser", "Compare", "Whole picture"} <= shown
+    sheet.deleteLater()
