@@ -51,6 +51,10 @@ class History:
         """The key-frame at an iteration, or the nearest before it."""
         return self._moments[self._iterations[bisect_right(self._iterations, iteration) - 1]]
 
+    def since(self, iteration: int) -> list[Moment]:
+        """All key-frames after an iteration, in order."""
+        return [self._moments[kept] for kept in self._iterations[bisect_right(self._iterations, iteration) :]]
+
     def forget_after(self, iteration: int) -> None:
         first = bisect_right(self._iterations, iteration)
         for late in self._iterations[first:]:

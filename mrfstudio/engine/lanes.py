@@ -32,7 +32,7 @@ Ending = Literal["running", "converged", "iteration limit", "stopped"]
 WATCHED = 30
 """Iterations after which a residual that does not fall is diverging: information needs some to cross an image."""
 NOISE = 1e-3  # a residual below this that no longer falls is rounding, not divergence
-CACHED = 12  # documents × models whose evidence is kept
+CACHED = 2  # documents whose evidence is kept: what is derived from it can be as large as messages of one direction
 
 log = logging.getLogger(__name__)
 
@@ -124,19 +124,19 @@ class Stage:
         self.workspace = workspace
         # Sums depend on how many threads share them: history recomputes bit-equal messages only with the same number.
         self.threads = threads or torch.get_num_threads()
-        self._evidence: OrderedDict[tuple[int, int], tuple[Document, Any, Evidence]] = OrderedDict()
+        # By identity of document and model, both kept alive here so that identities stay theirs.
+        self._evidence: OrderedDict[int, tuple[Document, dict[int, tuple[Any, Evidence]]]] = OrderedDict()
         self._views: dict[int, LaneView] = {}
 
     def evidence(self, document: Document, model: Any) -> Evidence:
         """What a document says to a model. Raises `ContradictoryEvidence`."""
-        key = (id(document), id(model))
-        if key not in self._evidence:
-            made = self.workspace.evidence(document, model)
-            self._evidence[key] = (document, model, made)  # the first two are kept alive, so that ids stay theirs
-            while len(self._evidence) > CACHED:
-                self._evidence.popitem(last=False)
-        self._evidence.move_to_end(key)
-        return self._evidence[key][2]
+        _, made = self._evidence.setdefault(id(document), (document, {}))
+        if id(model) not in made:
+            made[id(model)] = (model, self.workspace.evidence(document, model))
+        self._evidence.move_to_end(id(document))
+        while len(self._evidence) > CACHED:
+            self._evidence.popitem(last=False)
+        return made[id(model)][1]
 
     def view(self, moment: Moment, lane: Lane) -> LaneView | None:
         """The lane as its workspace sees it; None if it could not begin."""

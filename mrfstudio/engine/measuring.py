@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,20 +21,31 @@ Small = tuple[int, np.ndarray]
 
 @dataclass
 class Course:
-    """All scalars of a lane on the present timeline, and how many of them the last frame had."""
+    """All scalars of a lane on the present timeline, its strip, and how much of both the last frame had."""
 
     scalars: list[Scalars] = field(default_factory=list)
-    reported: int = 0
     strip: list[Small] = field(default_factory=list)
+    """The first iterations after the last edit."""
     log_partition_kind: str | None = None
+    reported: int = 0
+    strip_reported: int = 0
 
     def cut(self, iteration: int) -> None:
+        """Forget what came after an iteration."""
         while self.scalars and self.scalars[-1].iteration > iteration:
             self.scalars.pop()
+        while self.strip and self.strip[-1][0] > iteration:
+            self.strip.pop()
         self.reported = min(self.reported, len(self.scalars))
+        self.strip_reported = min(self.strip_reported, len(self.strip))
         if not self.scalars:
             self.log_partition_kind = None
-        self.strip = [small for small in self.strip if small[0] <= iteration]
+
+    def add_small(self, small: Small, base: int) -> None:
+        """Add a picture to the strip of an edit; the strip of an earlier one ends."""
+        if self.strip and self.strip[0][0] <= base:
+            self.strip, self.strip_reported = [], 0
+        self.strip.append(small)
 
 
 class Measurer:
@@ -61,7 +72,19 @@ class Measurer:
             course = self.courses.setdefault(lane.number, Course())
             course.scalars.append(self._scalars(lane, view, course))
             if strip and moment.iteration - lane.base <= STRIP:
-                course.strip.append((moment.iteration, self._stage.workspace.thumbnail(view)))
+                course.add_small((moment.iteration, self._stage.workspace.thumbnail(view)), lane.base)
+
+    def fill_strips(self, moments: Iterable[Moment], now: Moment) -> None:
+        """Make the strips from key-frames, in order, for a view that did not want them before."""
+        bases = {lane.number: lane.base for lane in now.lanes}
+        for moment in moments:
+            for lane in moment.lanes:
+                fresh = lane.iteration == moment.iteration and bases.get(lane.number) == lane.base
+                course = self.courses.setdefault(lane.number, Course())
+                known = course.strip and course.strip[-1][0] >= moment.iteration
+                view = self._stage.view(moment, lane)
+                if fresh and not known and view is not None and 0 < moment.iteration - lane.base <= STRIP:
+                    course.add_small((moment.iteration, self._stage.workspace.thumbnail(view)), lane.base)
 
     def _scalars(self, lane: Lane, view: LaneView, course: Course) -> Scalars:
         measured: Mapping[str, float] = {}
@@ -79,8 +102,8 @@ class Measurer:
     def take(self, lane: int) -> tuple[tuple[Scalars, ...], tuple[Small, ...], str | None]:
         """Scalars and small pictures of a lane since they were last taken, and what kind of log Z it gives."""
         course = self.courses.setdefault(lane, Course())
-        fresh, strip = tuple(course.scalars[course.reported :]), tuple(course.strip)
-        course.reported, course.strip = len(course.scalars), []
+        fresh, strip = tuple(course.scalars[course.reported :]), tuple(course.strip[course.strip_reported :])
+        course.reported, course.strip_reported = len(course.scalars), len(course.strip)
         return fresh, strip, course.log_partition_kind
 
     def take_cut(self) -> int | None:

@@ -200,9 +200,17 @@ class Session:
         elif isinstance(command, Undo | Redo):
             self._undo(command)
         elif isinstance(command, SetView):
-            self._reporter.view = command
+            self._set_view(command)
         else:
             raise StudioError(f"A session does not know the command {type(command).__name__}.")
+
+    def _set_view(self, view: SetView) -> None:
+        wanted = self._reporter.wants("strip")
+        self._reporter.view = view
+        if self._reporter.wants("strip") and not wanted:
+            first = min(lane.base for lane in self.moment.lanes)
+            past = [m for m in self.timeline.history.since(first) if m.iteration <= self.moment.iteration]
+            self.measurer.fill_strips(past, self.moment)
 
     def _step(self, count: int) -> None:
         if not -MOST_ITERATIONS <= count <= MOST_ITERATIONS:

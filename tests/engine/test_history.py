@@ -11,6 +11,7 @@ import torch
 
 from mrfstudio.engine import history as history_module
 from mrfstudio.engine import lanes
+from mrfstudio.engine import timeline as timeline_module
 from mrfstudio.engine.commands import (
     AddLane,
     Paint,
@@ -166,6 +167,21 @@ def test_pictures_of_changes_come_back_too() -> None:
     session.apply(Scrub(4))
     again = run(session)[-1].lanes[0].pictures["residual"]
     assert np.array_equal(again, frames[4].lanes[0].pictures["residual"])
+
+
+def test_a_long_log_is_forgotten_at_a_fresh_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline_module, "LONGEST_LOG", 10)
+    session = graph_session(tolerance=0.0)
+    for number in range(15):
+        go(session, hint(number % 6, number % 5, number % 2))
+    before = session.document
+    go(session, Restart())
+    assert session.timeline.log == []
+    go(session, hint(5, 4), Step(3))
+    timeline = session.timeline
+    assert_same_moment(replayed(timeline.stage, timeline.origin, timeline.log, 3), session.moment)
+    go(session, Undo())
+    assert session.document.same(before)
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------

@@ -223,6 +223,22 @@ def test_the_strip_has_a_picture_of_each_of_the_first_iterations() -> None:
     assert abs(int(strip[0][1][0, 0].sum()) - 255) <= 2
 
 
+def test_a_strip_that_is_asked_for_later_is_made_from_the_past() -> None:
+    shown, late = segment_session(), segment_session()
+    shown.apply(SetView(("strip",)))
+    for session in (shown, late):
+        session.apply(Step(3))
+        run(session)
+        session.apply(Paint("observed", SEEN, ((0, 4.5), (11, 4.5)), 0.3))
+        session.apply(Step(5))
+    first = {i: picture for frame in run(shown) for i, picture in frame.lanes[0].strip}
+    run(late)
+    late.apply(SetView(("strip",)))
+    second = {i: picture for frame in run(late) for i, picture in frame.lanes[0].strip}
+    assert sorted(second) == [4, 5, 6, 7, 8]
+    assert all(np.array_equal(first[i], picture) for i, picture in second.items())
+
+
 def test_two_models_are_compared_by_their_difference() -> None:
     session = segment_session()
     session.apply(Paint("observed", SEEN, ((0, 4.5), (11, 4.5)), 0.3))

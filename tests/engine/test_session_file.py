@@ -28,6 +28,7 @@ from mrfstudio.engine.commands import (
     SetLimits,
     SetParameter,
     SetSpeed,
+    SetView,
     Step,
     Undo,
 )
@@ -89,7 +90,7 @@ def models_of(session: Session) -> dict[str, Any]:
 
 @pytest.mark.parametrize("make", [a_graph_session, a_segment_session])
 def test_a_session_comes_back_with_its_messages_and_its_past(make: Callable[[], Session], tmp_path: Path) -> None:
-    session = make()
+    session = worked(make(), SetView(("strip",)))
     save_session(session, tmp_path / "a.mrfs")
     again = load_session(tmp_path / "a.mrfs", models_of(session))
     assert_same_moment(again.moment, session.moment)
@@ -99,7 +100,10 @@ def test_a_session_comes_back_with_its_messages_and_its_past(make: Callable[[], 
     assert frame is not None
     assert (frame.message, frame.modified, frame.playing) == ("", False, False)
     for lane in frame.lanes:
-        assert list(lane.scalars) == session.measurer.courses[lane.lane].scalars
+        course = session.measurer.courses[lane.lane]
+        assert list(lane.scalars) == course.scalars
+        assert [iteration for iteration, _ in lane.strip] == [iteration for iteration, _ in course.strip] != []
+        assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(lane.strip, course.strip, strict=True))
     for iteration in (2, 4, 3):
         worked(session, Scrub(iteration))
         worked(again, Scrub(iteration))
@@ -227,6 +231,8 @@ def test_a_newer_version_is_refused(stored: Path) -> None:
         (lambda d: d["origin"]["limits"].update(iterations=-5), "iterations is -5"),
         (lambda d: d["origin"].update(lanes=[]), "damaged"),
         (lambda d: d["lanes"].pop(), "damaged"),
+        (lambda d: d["lanes"][0].update(done="many"), "damaged"),
+        (lambda d: d["lanes"][0].update(status="asleep"), "damaged"),
         (lambda d: d["lanes"][0]["state"].update(iteration=None), "damaged"),
         (lambda d: d.update(speed=-3), "speed is -3"),
         (lambda d: d["workspace"]["graphs"][0].update(groups=9), "damaged"),

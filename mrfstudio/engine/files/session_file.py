@@ -14,24 +14,22 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from mrfstudio import __version__
 from mrfstudio.engine.document import Document, frozen
 from mrfstudio.engine.edits import MOST_LANES, edit, make_lane
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.command_json import decoded, encoded
+from mrfstudio.engine.files.lane_states import lane_values, lane_with_state, state_arrays
 from mrfstudio.engine.files.zipped import DamagedZip, ReadZip, write_zip
 from mrfstudio.engine.frames import Scalars
-from mrfstudio.engine.inference.contract import State
 from mrfstudio.engine.inference.run import Limits
-from mrfstudio.engine.lanes import Lane, Moment, Stage, compatible
+from mrfstudio.engine.lanes import Lane, Moment, Stage
 from mrfstudio.engine.measuring import Course
 from mrfstudio.engine.memory import in_words
 from mrfstudio.engine.session import Session
@@ -58,8 +56,6 @@ _DAMAGE = (
     LookupError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RuntimeError, SyntaxError,
 )  # fmt: skip
 
-_LANE_FIELDS = ("iteration", "base", "done", "extra", "status", "message", "edited")
-
 
 class SessionFileError(StudioError):
     """A session file that cannot be written or read. The message is one sentence for a person."""
@@ -74,7 +70,7 @@ def save_session(session: Session, path: str | os.PathLike[str]) -> Path:
     arrays: dict[str, np.ndarray] = {}
     described = _described(session, arrays)
     members: dict[str, Mapping[str, np.ndarray]] = {"arrays.npz": arrays}
-    messages = _messages(session.moment, described)
+    messages = state_arrays(session.moment, described["lanes"])
     size = sum(array.nbytes for array in messages.values())
     if size <= LARGEST_MESSAGES:
         members["messages.npz"] = messages
@@ -93,6 +89,8 @@ def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any
     arrays |= {f"workspace {name}": array for name, array in workspace_arrays.items()}
     origin = timeline.origin
     arrays |= {f"origin {name}": array for name, array in origin.document.arrays.items()}
+    for number, course in session.measurer.courses.items():
+        arrays |= {f"strip {number} {iteration}": picture for iteration, picture in course.strip}
     log = [{"after": stamped.iteration, **encoded(stamped.command, arrays)} for stamped in timeline.log]
     curves = {str(number): [asdict(s) for s in course.scalars] for number, course in session.measurer.courses.items()}
     kinds = {str(number): course.log_partition_kind for number, course in session.measurer.courses.items()}
@@ -110,7 +108,7 @@ def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any
         "iteration": timeline.iteration,
         "newest": timeline.newest,
         "speed": session.speed,
-        "lanes": [_lane_moment(workspace, lane) for lane in session.moment.lanes],
+        "lanes": [lane_values(workspace, lane) for lane in session.moment.lanes],
         "curves": curves,
         "log_partition_kinds": kinds,
     }
@@ -124,33 +122,6 @@ def _lane_described(lane: Lane) -> dict[str, Any]:
         "parameters": lane.algorithm.values(),
         "limit": lane.limit,
     }
-
-
-def _lane_moment(workspace: Workspace, lane: Lane) -> dict[str, Any]:
-    values = {name: getattr(lane, name) for name in _LANE_FIELDS}
-    # A residual before the first step is infinite, which JSON has no word for.
-    residuals = [r if np.isfinite(r) else None for r in lane.residuals]
-    return {"number": lane.number, "model": workspace.fingerprint(lane.model), "residuals": residuals, **values}
-
-
-def _messages(moment: Moment, described: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The tensors of all lanes as `NUMBER FIELD` or `NUMBER FIELD PLACE`; plain fields go into the description."""
-    arrays = {}
-    for lane, values in zip(moment.lanes, described["lanes"], strict=True):
-        if not lane.stepped or lane.state is None:
-            continue
-        plain: dict[str, Any] = {}
-        for field in fields(lane.state):
-            value = getattr(lane.state, field.name)
-            if isinstance(value, Tensor):
-                arrays[f"{lane.number} {field.name}"] = value.detach().cpu().numpy()
-            elif isinstance(value, tuple):
-                plain[field.name] = {"tensors": len(value)}
-                arrays |= {f"{lane.number} {field.name} {i}": t.detach().cpu().numpy() for i, t in enumerate(value)}
-            else:
-                plain[field.name] = value
-        values["state"] = plain
-    return arrays
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -211,10 +182,16 @@ def _restored(
     session.set_speed(described["speed"])
     for number, curve in described["curves"].items():
         kind = described["log_partition_kinds"][number]
-        session.measurer.courses[int(number)] = Course([Scalars(**point) for point in curve], log_partition_kind=kind)
+        strip = _strip(arrays, f"strip {number} ")
+        session.measurer.courses[int(number)] = Course([Scalars(**point) for point in curve], strip, kind)
     if note:
         session.say(note)
     return session
+
+
+def _strip(arrays: dict[str, np.ndarray], prefix: str) -> list[tuple[int, np.ndarray]]:
+    found = [(int(key.removeprefix(prefix)), frozen(array)) for key, array in arrays.items() if key.startswith(prefix)]
+    return sorted(found, key=lambda small: small[0])
 
 
 def _workspace(options: dict[str, Any], arrays: dict[str, np.ndarray], given: Mapping[str, Workspace]) -> Workspace:
@@ -261,7 +238,7 @@ def _put_messages(
     if messages is None and iteration:
         note = "The messages were too large to be stored and are being computed again."
     elif messages is not None:
-        filled = [_with_state(stage, moment, values, messages) for values in lanes]
+        filled = [lane_with_state(stage, moment, values, messages) for values in lanes]
         if len(filled) != len(moment.lanes):
             raise ValueError("the lanes of the log and of the messages are not the same")
         changed = next((lane for lane in filled if isinstance(lane, str)), None)
@@ -272,36 +249,6 @@ def _put_messages(
         note = f"The model {changed} is not the one this session was saved with: messages are being computed again."
     timeline.seek(iteration)
     return note
-
-
-def _with_state(stage: Stage, moment: Moment, values: dict[str, Any], messages: dict[str, np.ndarray]) -> Lane | str:
-    """The lane with its stored state, or the name of its model if that has changed."""
-    lane = moment.lane(values["number"])
-    residuals = tuple(np.inf if r is None else float(r) for r in values["residuals"])
-    lane = replace(lane, residuals=residuals, **{name: values[name] for name in _LANE_FIELDS})
-    if "state" not in values:
-        return lane
-    if values["model"] != stage.workspace.fingerprint(lane.model):
-        return lane.model_name
-    first = stage.first_state(moment.document, lane)
-    state = replace(first, **_state_fields(first, lane.number, values["state"], messages))
-    if not compatible(state, first) or state.iteration < 1:
-        return lane.model_name
-    return replace(lane, state=state)
-
-
-def _state_fields(first: State, number: int, plain: dict[str, Any], messages: dict[str, np.ndarray]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in fields(first):
-        value = plain.get(field.name)
-        if isinstance(value, dict):
-            names = [f"{number} {field.name} {place}" for place in range(value["tensors"])]
-            found[field.name] = tuple(torch.from_numpy(messages[name]) for name in names)
-        elif field.name in plain:
-            found[field.name] = value
-        else:
-            found[field.name] = torch.from_numpy(messages[f"{number} {field.name}"])
-    return found
 
 
 def _whole(value: Any) -> int:

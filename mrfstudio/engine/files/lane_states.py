@@ -1,0 +1,84 @@
+"""Where lanes are, as JSON values and arrays: counters, and the tensors of their states. No class names, no pickle.
+
+A state is put back into the one that its algorithm begins with, so that nothing in a file decides what is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.inference.contract import State
+from mrfstudio.engine.lanes import Ending, Lane, Moment, Stage, compatible
+from mrfstudio.engine.workspaces.contract import Workspace
+
+_LANE_FIELDS: dict[str, type] = {
+    "iteration": int, "base": int, "done": int, "extra": int, "status": str, "message": str, "edited": bool,
+}  # fmt: skip
+ENDINGS = get_args(Ending)
+
+
+def lane_values(workspace: Workspace, lane: Lane) -> dict[str, Any]:
+    """A lane's counters, and the fingerprint of its model."""
+    values = {name: getattr(lane, name) for name in _LANE_FIELDS}
+    # A residual before the first step is infinite, which JSON has no word for.
+    residuals = [r if np.isfinite(r) else None for r in lane.residuals]
+    return {"number": lane.number, "model": workspace.fingerprint(lane.model), "residuals": residuals, **values}
+
+
+def state_arrays(moment: Moment, lanes: list[dict[str, Any]]) -> dict[str, np.ndarray]:
+    """The tensors of all lanes as `NUMBER FIELD` or `NUMBER FIELD PLACE`; plain fields go into `lanes`."""
+    arrays = {}
+    for lane, values in zip(moment.lanes, lanes, strict=True):
+        if not lane.stepped or lane.state is None:
+            continue
+        plain: dict[str, Any] = {}
+        for field in fields(lane.state):
+            value = getattr(lane.state, field.name)
+            if isinstance(value, Tensor):
+                arrays[f"{lane.number} {field.name}"] = value.detach().cpu().numpy()
+            elif isinstance(value, tuple):
+                plain[field.name] = {"tensors": len(value)}
+                arrays |= {f"{lane.number} {field.name} {i}": t.detach().cpu().numpy() for i, t in enumerate(value)}
+            else:
+                plain[field.name] = value
+        values["state"] = plain
+    return arrays
+
+
+def lane_with_state(
+    stage: Stage, moment: Moment, values: dict[str, Any], messages: dict[str, np.ndarray]
+) -> Lane | str:
+    """The lane with its stored state, or the name of its model if that has changed."""
+    lane = moment.lane(values["number"])
+    if any(type(values[name]) is not kind for name, kind in _LANE_FIELDS.items()) or values["status"] not in ENDINGS:
+        raise ValueError("a lane's counters are not what they should be")
+    residuals = tuple(np.inf if r is None else float(r) for r in values["residuals"])
+    lane = replace(lane, residuals=residuals, **{name: values[name] for name in _LANE_FIELDS})
+    if "state" not in values:
+        return lane
+    if values["model"] != stage.workspace.fingerprint(lane.model):
+        return lane.model_name
+    first = stage.first_state(moment.document, lane)
+    state = replace(first, **_state_fields(first, lane.number, values["state"], messages))
+    if not compatible(state, first) or state.iteration < 1:
+        return lane.model_name
+    return replace(lane, state=state)
+
+
+def _state_fields(first: State, number: int, plain: dict[str, Any], messages: dict[str, np.ndarray]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(first):
+        value = plain.get(field.name)
+        if isinstance(value, dict):
+            names = [f"{number} {field.name} {place}" for place in range(value["tensors"])]
+            found[field.name] = tuple(torch.from_numpy(messages[name]) for name in names)
+        elif field.name in plain:
+            found[field.name] = value
+        else:
+            found[field.name] = torch.from_numpy(messages[f"{number} {field.name}"])
+    return found
