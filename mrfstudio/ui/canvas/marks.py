@@ -16,19 +16,16 @@ FOOTPRINT_FROM = 4.0
 ARROWS_FROM = 12.0
 
 
-def two_tone(painter: QPainter) -> list[QPen]:
+def two_tone() -> tuple[QPen, QPen]:
     """A dark and a light pen: what they draw one after the other is seen on every background."""
-    dark, light = QPen(QColor(0, 0, 0, 170), 3.0), QPen(QColor(255, 255, 255, 235), 1.4)
-    for pen in (dark, light):
-        pen.setCosmetic(True)
-    return [dark, light]
+    return QPen(QColor(0, 0, 0, 170), 3.0), QPen(QColor(255, 255, 255, 235), 1.4)
 
 
 def ring(painter: QPainter, centre: QPointF, radius: float) -> None:
     """The brush: a circle of `radius` screen pixels, its line exactly on the edge of what is painted."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for pen in two_tone(painter):
+    for pen in two_tone():
         painter.setPen(pen)
         painter.drawEllipse(centre, radius, radius)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -57,7 +54,7 @@ def footprint(painter: QPainter, transform: Transform, top: int, left: int, mask
 def box(painter: QPainter, place: QRectF) -> None:
     """A dashed rectangle being dragged."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for pen, style in zip(two_tone(painter), (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine), strict=True):
+    for pen, style in zip(two_tone(), (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine), strict=True):
         pen.setStyle(style)
         painter.setPen(pen)
         painter.drawRect(place)
@@ -67,7 +64,7 @@ def crosshair(painter: QPainter, place: QRectF) -> None:
     """The keyboard's cursor: a frame around its pixel, with four ticks so that it is found at every zoom."""
     place = place.adjusted(-1, -1, 1, 1)
     centre, reach = place.center(), max(place.width() / 2, 3) + 6
-    for pen in two_tone(painter):
+    for pen in two_tone():
         painter.setPen(pen)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(place)
