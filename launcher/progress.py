@@ -90,6 +90,8 @@ def newest_step(lines: list[str]) -> str:
     """What pip or apt-get last said that it does, such as `downloading torch-2.0.whl (191.8 MB)`."""
     for line in reversed(lines[-50:]):
         step = STEP.match(line)
+        if line.startswith("Installing collected packages"):
+            return f"unpacking {line.count(',') + 1} packages"
         if step:
             return f"{step[1].lower()} {step[2].split(' (from ')[0].rsplit('/', 1)[-1]}"
     return ""

@@ -345,9 +345,10 @@ def test_output_is_kept_and_returned_only_after_a_failure(tmp_path: Path):
 def test_the_progress_line_shows_the_newest_step():
     lines = [
         "Collecting torch==2.0 (from mrfstudio==0.1.0)\n",
-        "  Downloading https://host/simple/torch-2.0-cp311.whl (191.8 MB)\n",
+        "  Downloading file:///wheels/torch-2.0-cp311.whl (191.8 MB)\n",
         "something else\n",
     ]
     assert newest_step(lines) == "downloading torch-2.0-cp311.whl (191.8 MB)"
     assert newest_step(lines[:1]) == "collecting torch==2.0"
+    assert newest_step([*lines, "Installing collected packages: mpmath, rich, torch\n"]) == "unpacking 3 packages"
     assert newest_step([]) == ""
