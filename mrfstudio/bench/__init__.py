@@ -7,6 +7,7 @@ work was running are marked invalid.
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 from typing import Any
 
@@ -33,7 +34,22 @@ def in_words(name: str, report: dict[str, Any]) -> str:
             "" if row["limit"] is None else f"  ({'ok' if row['ok'] else 'MISSED'}: {row['bound']} {row['limit']:g})"
         )
         lines.append(f"  {row['what']:<58} {row['value']:>10.4g} {row['unit']}{verdict}")
+    lines += [
+        f"  {curve['name']:<58} {_drawn(curve['y'])}  {curve['y'][0]:.3g} … {curve['y'][-1]:.3g}"
+        for curve in report["curves"]
+    ]
     lines.append(f"  load {report['load_before']:.2f} before, {report['load_after']:.2f} after")
     if not report["valid"]:
         lines.append("  INVALID: other work was running; pause it and measure again")
     return "\n".join(lines)
+
+
+def _drawn(values: list[float]) -> str:
+    """A curve as a line of blocks, at most 40 wide; on a logarithmic scale where it spans more than two decades."""
+    shown = [values[round(i * (len(values) - 1) / 39)] for i in range(40)] if len(values) > 40 else values
+    positive = [value for value in shown if value > 0]
+    if positive and max(positive) > 100 * min(positive):
+        least = min(positive)
+        shown = [math.log(max(value, least)) for value in shown]
+    low, high = min(shown), max(shown)
+    return "".join("▁▂▃▄▅▆▇█"[round(7 * (value - low) / (high - low))] if high > low else "▄" for value in shown)

@@ -30,6 +30,17 @@ class Row:
         return self.value <= self.limit if self.bound == "at most" else self.value >= self.limit
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A line of a figure, y over x, with its range where there is one."""
+
+    name: str
+    x: list[float]
+    y: list[float]
+    low: list[float] | None = None
+    high: list[float] | None = None
+
+
 def other_load(seconds: float = 0.3) -> float:
     """Cores that other processes keep busy, sampled over a moment; the one-minute average where that is unknown.
 
@@ -63,6 +74,7 @@ class Report:
 
     title: str
     rows: list[Row] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
     load_before: float = field(default_factory=other_load)
     load_after: float = 0.0
 
@@ -86,6 +98,7 @@ class Report:
         return {
             "title": self.title,
             "rows": rows,
+            "curves": [vars(curve) for curve in self.curves],
             "load_before": self.load_before,
             "load_after": self.load_after,
             "valid": max(self.load_before, self.load_after) <= BUSY,
@@ -96,7 +109,7 @@ def seconds(work: Callable[[], Any], *, repeats: int = 30, warm: int = 5, most: 
     """Median time of one call, after `warm` calls; stops early after `most` seconds."""
     for _ in range(warm):
         work()
-    taken = []
+    taken: list[float] = []
     started = time.perf_counter()
     while len(taken) < repeats and (len(taken) < 3 or time.perf_counter() - started < most):
         before = time.perf_counter()

@@ -56,16 +56,21 @@ class ContractionMatrix:
 
     def times(self, z: np.ndarray) -> np.ndarray:
         """M z."""
-        inner = self.sums(z)[self.receiver]
+        inner = self.sums(z).take(self.receiver, mode="clip")  # clip: no check of indices that are known to be right
         inner -= self.lost * z
-        return self.kept * z + self.tanh * inner[self.reverse]
+        result = inner.take(self.reverse, mode="clip")
+        result *= self.tanh
+        result += np.multiply(self.kept, z, out=inner)
+        return result
 
     def transposed_times(self, y: np.ndarray) -> np.ndarray:
         """Mᵀ y."""
-        sent = (self.tanh * y)[self.reverse]
-        result = self.sums(sent)[self.receiver]
-        result += self.kept * y
-        result -= self.lost * sent
+        scaled = self.tanh * y
+        sent = scaled.take(self.reverse, mode="clip")
+        result = self.sums(sent).take(self.receiver, mode="clip")
+        result += np.multiply(self.kept, y, out=scaled)
+        sent *= self.lost
+        result -= sent
         return result
 
     def gram_times(self, z: np.ndarray) -> np.ndarray:

@@ -65,7 +65,7 @@ def enclose(pencil: Pencil, tolerance: float, start: np.ndarray | None, floor: f
     lower, x, products = floor, start, 0
     if start is not None:
         lower = max(lower, pencil.lower(start))
-    reach = tolerance / 2
+    reach = 0.75 * tolerance
     value = upper if start is None else min(upper, lower * (1 + reach))
     for _ in range(MOST_SOLVES):
         operator, right = pencil.at(value)
@@ -81,7 +81,7 @@ def enclose(pencil: Pencil, tolerance: float, start: np.ndarray | None, floor: f
             break
         if found:
             # Towards the lower end by steps: far from it a solve is cheap, and each brings a better lower bound.
-            reach = max(tolerance / 2, 0.05 * (upper - lower) / lower)
+            reach = max(0.75 * tolerance, 0.05 * (upper - lower) / lower)
         value = min(lower * (1 + reach), (lower + upper) / 2)
     return Enclosure(lower, upper, x, products)
 
@@ -116,7 +116,7 @@ def solve(
         products += 1
         curvature = direction @ image
         if curvature <= 0:
-            return direction, False, products
+            return _lowest(x, right - residual, direction, image), False, products
         length = square / curvature
         x += length * direction
         residual -= length * image
@@ -128,3 +128,19 @@ def solve(
         direction += residual
         square = following
     return x, True, products
+
+
+def _lowest(x: np.ndarray, image_of_x: np.ndarray, direction: np.ndarray, image: np.ndarray) -> np.ndarray:
+    """The vector of lowest curvature in the plane of x and the direction: x has grown along the eigenvector already."""
+    size = np.linalg.norm(x)
+    if size == 0:
+        return direction
+    scale = np.linalg.norm(direction)
+    a, b, image_a, image_b = x / size, direction / scale, image_of_x / size, image / scale
+    cosine = a @ b
+    sine = np.sqrt(max(1 - cosine**2, 0.0))
+    if sine < 1e-6:
+        return direction
+    b, image_b = (b - cosine * a) / sine, (image_b - cosine * image_a) / sine
+    mixed = np.linalg.eigh(np.array([[a @ image_a, a @ image_b], [a @ image_b, b @ image_b]]))[1][:, 0]
+    return np.asarray(mixed[0] * a + mixed[1] * b)
