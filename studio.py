@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from launcher.environment import Environment
+    from mrfstudio.launcher.environment import Environment
 
 OLDEST_PYTHON = (3, 11)
 
@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> int:
         found = ".".join(map(str, sys.version_info[:3]))
         sys.stderr.write(f"MRF Studio needs Python 3.11 or newer, not {found}: run it as `python3.11 studio.py`.\n")
         return 1
-    from launcher.environment import Environment
-    from launcher.progress import Stop, say
+    from mrfstudio.launcher.environment import Environment
+    from mrfstudio.launcher.progress import Stop, say
 
     environment = Environment(Path(__file__).resolve().parent)
     command = arguments[0] if arguments else ""
@@ -62,8 +62,8 @@ def main(arguments: list[str]) -> int:
 
 def setup(environment: Environment, options: list[str]) -> int:
     """Look at everything and mend what is damaged; with `--system` also install what Qt needs from the system."""
-    from launcher import system_libraries
-    from launcher.progress import Stop
+    from mrfstudio.launcher import system_libraries
+    from mrfstudio.launcher.progress import Stop
 
     for option in options:
         if option not in ("--system", "--dev"):

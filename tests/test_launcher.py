@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from launcher import environment as environment_module
-from launcher import system_libraries
-from launcher.environment import Environment
-from launcher.progress import Stop, newest_step, run
+from mrfstudio.launcher import environment as environment_module
+from mrfstudio.launcher import system_libraries
+from mrfstudio.launcher.environment import Environment
+from mrfstudio.launcher.progress import Stop, newest_step, run
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = '[project]\nname = "sample"\ndependencies = ["rich", "torch==9.8.7", "torchvision==1"]\n'
@@ -31,7 +31,10 @@ def project(tmp_path: Path) -> Environment:
     root = (tmp_path / "a folder").resolve()
     root.mkdir()
     shutil.copy(ROOT / "studio.py", root)
-    shutil.copytree(ROOT / "launcher", root / "launcher", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "mrfstudio/launcher", root / "mrfstudio/launcher", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(ROOT / "mrfstudio/__init__.py", root / "mrfstudio")
     (root / "pyproject.toml").write_text(PYPROJECT)
     environment = Environment(root)
     venv.EnvBuilder(symlinks=os.name != "nt").create(environment.venv)
@@ -80,12 +83,12 @@ def test_an_old_python_is_refused_in_one_sentence():
 
 
 def test_the_launcher_needs_the_standard_library_only():
-    for path in [ROOT / "studio.py", *(ROOT / "launcher").glob("*.py")]:
+    for path in [ROOT / "studio.py", *(ROOT / "mrfstudio/launcher").glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             roots = {name.split(".")[0] for name in names}
-            assert roots <= sys.stdlib_module_names | {"launcher"}, path.name
+            assert roots <= sys.stdlib_module_names | {"mrfstudio"}, path.name
 
 
 def test_arguments_and_exit_status_pass_through_and_standard_output_stays_clean(project: Environment, tmp_path: Path):

@@ -34,7 +34,7 @@ def test_a_wheel_holds_code_assets_and_documentation(wheel: Path):
     for kind in ("assets", "docs"):
         shipped = {path.relative_to(ROOT / kind).as_posix() for path in (ROOT / kind).rglob("*") if path.is_file()}
         assert {f"mrfstudio/_{kind}/{name}" for name in shipped} <= names
-    assert not [name for name in names if name.startswith(("tests/", "launcher/", "benchmarks/"))]
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/"))]
 
 
 def test_a_wheel_has_the_version_and_the_command(wheel: Path):
@@ -87,7 +87,6 @@ def test_torch_is_pinned_in_one_place():
     files = [
         ROOT / "studio.py",
         ROOT / ".ci/run",
-        *(ROOT / "launcher").glob("*.py"),
         *(ROOT / "mrfstudio").rglob("*.py"),
     ]
     assert [path.name for path in files if version in path.read_text(encoding="utf-8")] == []

@@ -14,8 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from launcher.progress import Stop, run, say, works
-from launcher.system_libraries import APT_INSTALL, as_root, missing_libraries, missing_sentence
+from mrfstudio.launcher.progress import Stop, run, say, works
+from mrfstudio.launcher.system_libraries import APT_INSTALL, as_root, missing_libraries, missing_sentence
 
 TORCH_INDEX = "MRFSTUDIO_TORCH_INDEX"
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from launcher.progress import Stop, run
+from mrfstudio.launcher.progress import Stop, run
 
 # What Qt's widgets and its offscreen and X11 plugins load, and the Debian package of each (`ldd` on them tells).
 DEBIAN_PACKAGES = {
