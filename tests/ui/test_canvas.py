@@ -36,6 +36,8 @@ def canvas(qtbot: QtBot) -> Canvas:
     canvas.activateWindow()
     canvas.setFocus()
     qtbot.waitUntil(canvas.hasFocus)
+    # The pointer rests where an earlier test left it, perhaps over this canvas.
+    QApplication.sendEvent(canvas, QEvent(QEvent.Type.Leave))
     return canvas
 
 
