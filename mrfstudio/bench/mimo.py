@@ -20,7 +20,7 @@ from mrfstudio.engine.inference.tree_reweighted import TreeReweighted
 from mrfstudio.engine.models.factor_graph import FactorGraph
 
 SNRS = tuple(float(snr) for snr in np.linspace(1, 40, 10))
-CHANNELS, MANY = 1000, 6000
+CHANNELS, MANY = 1000, 3000
 """Channels a point, and for the two points with printed values."""
 THESIS = {
     ("MMSE", 2): 0.107, ("MAP", 2): 0.031, ("α-BP 0.5", 2): 0.051, ("α-BP 0.5 with MMSE prior", 2): 0.045,

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mrfstudio.bench.sigma import RandomGraphs, message_errors
 from mrfstudio.engine.catalogue import ParameterError
 from mrfstudio.engine.diagnostics.contraction import ContractionMatrix, largest_ratio, node_sigmas, sigma_max
 from mrfstudio.engine.diagnostics.many import sigma_max_each
@@ -305,3 +306,15 @@ def test_a_verdict_nearby_starts_the_next() -> None:
     assert warm.spectral_radius.products < again.spectral_radius.products
     assert warm.sigma_max.upper == pytest.approx(again.sigma_max.upper, rel=2e-4)
     assert warm.spectral_radius.upper == pytest.approx(again.spectral_radius.upper, rel=2e-4)
+
+
+def test_message_errors_of_the_figures_fall_at_least_as_fast_as_sigma_max_says() -> None:
+    """Figure 3.4b on ten graphs: ‖z⁽ⁿ⁾ - z*‖ shrinks by σ_max a step, and probabilities follow within a factor."""
+    drawn = RandomGraphs.draw(40, 0.2, 0.1, np.random.default_rng(3))
+    sigmas = drawn.sigmas(0.5)
+    graphs = drawn.keep(np.flatnonzero(sigmas < 1)[:10])
+    np.testing.assert_allclose(graphs.sigmas(0.5), sigmas[sigmas < 1][:10], rtol=1e-4)
+    errors = message_errors(graphs, 0.5)
+    assert errors.shape == (199, 10)
+    assert (errors[0] > 1e-5).all()
+    assert (errors[60] <= 3 * errors[10] * graphs.sigmas(0.5) ** 50).all()
