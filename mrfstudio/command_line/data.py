@@ -91,6 +91,6 @@ def _make(options: argparse.Namespace) -> int:
             **extra,
         )
     if not print_json(options.json, made):
-        sizes = ", ".join(f"{count} {split}" for split, count in made["images"].items())
-        print(f"{made['file']}: {sizes} images")
+        counts = ", ".join(f"{count} {split}" for split, count in made["images"].items())
+        print(f"{made['file']}: {counts} images")
     return DONE

@@ -19,8 +19,8 @@ DONE, INTERNAL, REFUSED, INTERRUPTED = 0, 1, 2, 130
 class Parser(argparse.ArgumentParser):
     """Errors in one line, with status 2; no guessing from abbreviations."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "allow_abbrev": False})
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message}. Try {self.prog} --help.", file=sys.stderr)

@@ -65,22 +65,28 @@ def cut_photo(
     pyramid = [(evidence, across, down)]
     while min(pyramid[-1][0].shape[:2]) >= 32:
         pyramid.append(_halve(*pyramid[-1]))
-    bp = BeliefPropagation()
     messages: Tensor | None = None
-    total, residual = 0, math.inf
-    for step, (level, wide, tall) in enumerate(reversed(pyramid), 1):
-        model, given = PottsGrid(wide, tall, labels), Evidence(level)
-        state = bp.init(model, given)
-        assert isinstance(state, PottsMessages)
-        if messages is not None:
-            state = PottsMessages(0, state.residual, _doubled(messages, model.height, model.width))
+    for step, (level, wide, tall) in enumerate(reversed(pyramid[1:]), 1):
         on_level(f"level {step} of {len(pyramid)}")
-        for _ in range(settings.iterations):
-            state = bp.step(model, given, state)
-            total += 1
-        messages, residual = state.messages, bp.residual(state)
+        messages = _propagate(PottsGrid(wide, tall, labels), Evidence(level), messages, settings.iterations).messages
+    on_level(f"level {len(pyramid)} of {len(pyramid)}")
+    model, given, bp = PottsGrid(across, down, labels), Evidence(evidence), BeliefPropagation()
+    state = _propagate(model, given, messages, settings.iterations)
     beliefs = bp.beliefs(model, given, state).numpy()
-    return Cut((beliefs.argmax(-1) + 1).astype(np.uint8), beliefs, residual, total)
+    total = settings.iterations * len(pyramid)
+    return Cut((beliefs.argmax(-1) + 1).astype(np.uint8), beliefs, bp.residual(state), total)
+
+
+def _propagate(model: PottsGrid, given: Evidence, coarser: Tensor | None, iterations: int) -> PottsMessages:
+    """BP on one level, from the messages of the coarser one where there is one."""
+    bp = BeliefPropagation()
+    state = bp.init(model, given)
+    if coarser is not None:
+        state = PottsMessages(0, state.residual, _doubled(coarser, model.height, model.width))
+    for _ in range(iterations):
+        state = bp.step(model, given, state)
+    assert isinstance(state, PottsMessages)
+    return state
 
 
 def _check(photo: Pixels, scribbles: NDArray[np.uint8], labels: int) -> None:
