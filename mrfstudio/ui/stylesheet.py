@@ -28,6 +28,7 @@ QToolButton:focus { border-color: $focus; }
 QToolButton::menu-indicator { image: none; }
 
 QPushButton { border: 1px solid $outline; border-radius: ${p6}px; padding: ${p5}px ${p12}px; background: $surface; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton:hover { background: $raised; }
 QPushButton:pressed, QPushButton:checked { background: $accent_soft; border-color: $accent; }
 QPushButton:focus { border: 2px solid $focus; padding: ${q5}px ${q12}px; }

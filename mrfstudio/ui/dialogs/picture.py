@@ -72,7 +72,9 @@ class PictureDialog(QDialog):
         row.addWidget(self.level)
         self.level.setMinimumWidth(px(self, 36))
         form = QFormLayout()
-        form.addRow("&Threshold", row)
+        label = QLabel("&Threshold")  # a row that is a layout gets no buddy by itself, and would show the ampersand
+        label.setBuddy(self.threshold)
+        form.addRow(label, row)
         form.addRow("", self.automatic)
         form.addRow("&Ink", self.ink)
         form.addRow("&What is drawn", self.filled)

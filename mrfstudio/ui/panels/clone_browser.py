@@ -15,7 +15,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QListView, QVBoxLayout, QWidget
 
 from mrfstudio.engine.frames import CloneGallery
 from mrfstudio.ui.panels.clone_tile import CLONE, CloneTile
@@ -51,12 +51,11 @@ class CloneBrowser(QWidget):
         self.unused.setWordWrap(True)
         self.unused.setProperty("role", "muted")
         self.unused.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self.order)
         column = QVBoxLayout(self)
         column.setContentsMargins(px(self, 8), px(self, 4), px(self, 8), px(self, 8))
-        column.addLayout(head)
+        # Two rows: beside the box the sentence would break after every word in a narrow dock.
+        column.addWidget(self.title)
+        column.addWidget(self.order)
         column.addWidget(self.view, 1)
         column.addWidget(self.unused)
         self.set_gallery(None)
