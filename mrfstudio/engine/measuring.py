@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Scalars
@@ -70,9 +71,10 @@ class Measurer:
             view = self._stage.view(moment, lane)
             assert view is not None  # it has stepped
             course = self.courses.setdefault(lane.number, Course())
-            course.scalars.append(self._scalars(lane, view, course))
-            if strip and moment.iteration - lane.base <= STRIP:
-                course.add_small((moment.iteration, self._stage.workspace.thumbnail(view)), lane.base)
+            with torch.no_grad(), self._stage.pinned(lane.state):
+                course.scalars.append(self._scalars(lane, view, course))
+                if strip and moment.iteration - lane.base <= STRIP:
+                    course.add_small((moment.iteration, self._stage.workspace.thumbnail(view)), lane.base)
 
     def fill_strips(self, moments: Iterable[Moment], now: Moment) -> None:
         """Make the strips from key-frames, in order, for a view that did not want them before."""

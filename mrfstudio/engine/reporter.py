@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from mrfstudio.engine.commands import SetView
 from mrfstudio.engine.errors import StudioError
@@ -106,11 +107,12 @@ class Reporter:
         if view is None:
             return {}, {}, ""
         workspace, pixel = self._session.workspace, self.view.inspect
+        height, width = view.document.shape
+        inside = pixel is not None and 0 <= pixel[0] < height and 0 <= pixel[1] < width
         try:
-            pictures = workspace.pictures(self.view.layers, view, window, first)
-            height, width = view.document.shape
-            inside = pixel is not None and 0 <= pixel[0] < height and 0 <= pixel[1] < width
-            return pictures, workspace.details(view, pixel) if pixel is not None and inside else {}, ""
+            with torch.no_grad(), self._session.timeline.stage.pinned(view.state):
+                pictures = workspace.pictures(self.view.layers, view, window, first)
+                return pictures, workspace.details(view, pixel) if pixel is not None and inside else {}, ""
         except StudioError as error:  # beliefs that have no value, such as contradictions found on the way
             return {}, {}, str(error)
 
