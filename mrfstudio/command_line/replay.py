@@ -28,6 +28,9 @@ def run(options: argparse.Namespace) -> int:
     if not print_json(options.json, result):
         print(f"{result['session']}: {result['commands']} commands, {result['iterations']} iterations")
         for lane in result["lanes"]:
-            same = "the same messages" if lane["same_messages"] else "other messages than were saved"
-            print(f"  {lane['model']}, {lane['algorithm']}: {lane['status']} at iteration {lane['iterations']}, {same}")
+            same = {True: "the same messages", False: "other messages than were saved", None: "no messages saved"}
+            verdict = same[lane["same_messages"]]
+            print(
+                f"  {lane['model']}, {lane['algorithm']}: {lane['status']} at iteration {lane['iterations']}, {verdict}"
+            )
     return DONE

@@ -22,9 +22,13 @@ def replay_session(path: Path) -> dict[str, Any]:
     session = load_session(path)
     stored, timeline = session.moment, session.timeline
     stage = Stage(session.workspace)
-    again = replayed(stage, timeline.origin, timeline.log, stored.iteration)
+    # A file without messages opens before its first iteration and is on its way to where it was saved.
+    there = stored.iteration if timeline.target is None else timeline.target
+    again = replayed(stage, timeline.origin, timeline.log, there)
+    kept = timeline.target is None
     lanes = [
-        {**_described(lane), "same_messages": _same(lane.state, stored.lane(lane.number).state)} for lane in again.lanes
+        {**_described(lane), "same_messages": _same(lane.state, stored.lane(lane.number).state) if kept else None}
+        for lane in again.lanes
     ]
     height, width = again.document.shape
     return {
