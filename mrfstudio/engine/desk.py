@@ -11,41 +11,43 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from mrfstudio.engine.clones import IMAGES, measure_clones
+from mrfstudio.assets import asset
 from mrfstudio.engine.commands import SetImage
+from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
 from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.graph import read_graph
-from mrfstudio.engine.files.images import write_labels
-from mrfstudio.engine.files.model_card import card_markdown
 from mrfstudio.engine.files.model_file import ModelFileError, read_card, shipped_models
 from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
+from mrfstudio.engine.inference import grid_belief_propagation
 from mrfstudio.engine.inference.contract import kernels
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.models.grid import GridMRF
-from mrfstudio.engine.pictures import contour_picture, figure_picture, figure_sources
 from mrfstudio.engine.registry import ALGORITHMS, catalogue
-from mrfstudio.engine.segment import default_model
 from mrfstudio.engine.session import Session
 from mrfstudio.engine.workspaces.contract import LabelWorkspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
 from mrfstudio.engine.workspaces.segment import SegmentWorkspace
 
-FIRST_EXAMPLE = {"dataset": "glyphs", "kind": "5", "seed": 3}
-"""What the first start shows."""
+# Modules that only some questions need are imported there: half of the time to the first picture went into them. This
+# one is imported so that its algorithm is known without loading all the others.
+assert grid_belief_propagation.__doc__
 
 
 class Desk:
     """Owns the sessions. One thread uses it."""
 
-    def __init__(self, models: Mapping[str, GridMRF] | None = None, figures: int = IMAGES) -> None:
+    def __init__(self, models: Mapping[str, GridMRF] | None = None, figures: int = 40) -> None:
         """`models` are used beside the shipped ones; the first of them is what Segment begins with.
 
         `figures` is how many pictures a gallery of clones is measured on.
         """
+        torch.set_flush_denormal(True)  # denormal messages would make an iteration ten times slower
+        # One core is the window's: painting beside an engine on all cores makes both wait.
+        torch.set_num_threads(max(1, torch.get_num_threads() - 1))
         self._figures = figures
         self._sessions: dict[str, Session] = {}
         self._galleries: dict[str, CloneGallery] = {}
@@ -54,7 +56,8 @@ class Desk:
 
     def load(self) -> Loaded:
         """Everything that the window shows before a person has done anything."""
-        torch.set_flush_denormal(True)  # denormal messages would make an iteration ten times slower
+        from mrfstudio.engine.pictures import figure_sources
+
         known = catalogue()
         fitting = {"segment": _grid_algorithms(), "graph": tuple(entry.name for entry in known.algorithms)}
         given = tuple(ModelNote(name, "grid", f"{model.clones[0]} clones") for name, model in self._models.items())
@@ -69,7 +72,12 @@ class Desk:
         return self._sessions[workspace]
 
     def _first_model(self) -> str:
-        return next(iter(self._models), None) or default_model()
+        known = [*self._models, *(note.name for note in _grid_models())]
+        if not known:
+            raise StudioError(
+                "No grid model is shipped with this copy: open one, or train one with `mrfstudio train grid`."
+            )
+        return known[0]
 
     def ping(self, workspace: str) -> None:
         """Answers once everything asked before is done."""
@@ -78,15 +86,19 @@ class Desk:
 
     def contour_picture(self, workspace: str, **arguments: Any) -> Picture:
         """Contours found in a file or in grey levels; see `pictures.contour_picture`."""
+        from mrfstudio.engine.pictures import contour_picture
+
         return contour_picture(**arguments)
 
     def figure_picture(self, workspace: str, **arguments: Any) -> Picture:
         """A figure of a data set, hidden in noise; see `pictures.figure_picture`."""
+        from mrfstudio.engine.pictures import figure_picture
+
         return figure_picture(**arguments)
 
     def begin(self, workspace: str) -> str:
         """Show the first example, as something to look at rather than as somebody's work."""
-        picture = figure_picture(**FIRST_EXAMPLE)  # type: ignore[arg-type]
+        picture = first_example()
         document = self._segment.opened(SetImage(picture.observed, picture.truth, picture.name))
         self._sessions[workspace] = Session(self._segment, self._first_model(), document=document)
         return picture.name
@@ -94,6 +106,8 @@ class Desk:
     def save_labels(self, workspace: str, path: str, lane: int = 0) -> str:
         """Write the decoded labels of a lane as an indexed PNG."""
         session = self.session(workspace)
+        from mrfstudio.engine.files.images import write_labels
+
         view = session.timeline.stage.view(session.moment, session.moment.lane(lane))
         if view is None or not isinstance(session.workspace, LabelWorkspace):
             raise StudioError("There are no labels to save yet: run at least one iteration.")
@@ -129,6 +143,8 @@ class Desk:
         shape: tuple[int, int] | None = None,
     ) -> str:
         """Show a graph, or the one in a .uai or .fg file; `shape` (rows, columns) lays its variables out."""
+        from mrfstudio.engine.files.graph import read_graph
+
         if not isinstance(graph, FactorGraph):
             name = Path(graph).name
             graph = read_graph(graph)
@@ -139,6 +155,8 @@ class Desk:
 
     def model_card(self, workspace: str, model: str) -> str:
         """A model's description as Markdown."""
+        from mrfstudio.engine.files.model_card import card_markdown
+
         return card_markdown(Path(model).stem, read_card(model))
 
     def model_note(self, workspace: str, model: str) -> ModelNote:
@@ -148,9 +166,24 @@ class Desk:
 
     def clone_gallery(self, workspace: str, model: str) -> Generator[tuple[int, int], None, CloneGallery]:
         """What the clones of a grid model have learned; takes seconds the first time."""
+        from mrfstudio.engine.clones import measure_clones
+
         if model not in self._galleries:
             self._galleries[model] = yield from measure_clones(self._segment.load(model), model, self._figures)
         return self._galleries[model]
+
+
+def first_example() -> Picture:
+    """A noisy five, stored because drawing it would load scipy before the first picture.
+
+    `assets/first_example.txt` has a character for each pixel: contour `#` where seen and `+` where hidden, OUT `.`, or
+    `x` where a contour is seen that bounds nothing, IN a space.
+    """
+    rows = asset("first_example.txt").read_text(encoding="ascii").splitlines()
+    characters = np.array([list(row) for row in rows])
+    labels = np.select([np.isin(characters, ("#", "+")), characters == " "], [CONTOUR, IN], OUT)
+    observed = np.where(np.isin(characters, ("#", "x")), SEEN, UNSEEN)
+    return Picture("glyphs 5", observed.astype(np.uint8), labels.astype(np.uint8))
 
 
 def _grid_algorithms() -> tuple[str, ...]:

@@ -47,7 +47,8 @@ class Registry(Generic[P]):
         return sorted(self._entries)
 
     def __getitem__(self, name: str) -> type[P]:
-        self.load_all()
+        if name not in self._entries:
+            self.load_all()  # only where it is needed: the whole package takes its time
         if name not in self._entries:
             names = ", ".join(self.names())
             raise UnknownName(f"There is no {self.noun} {name!r}{ending(name, self._entries)} Known: {names}.")

@@ -87,7 +87,6 @@ class Start:
         self._hooks = Hooks(self.window)
         self._collector = Collector()
         self._collector.start()
-        self.thread.preload()
         self.window.first_painted.connect(lambda: self._after_first_paint(file, graph))
         self.window.show()
 

@@ -34,6 +34,8 @@ from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 BUDGET = 0.010
 """Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
 STOP_WITHIN = 0.1
+LOAD_WITHIN = 1.0
+"""Seconds that the first picture may take before the catalogue is loaded all the same."""
 FRAME_TIME = 0.015
 """Seconds between two frames while nothing but iterations happen; what a person did is shown at once."""
 
@@ -77,7 +79,6 @@ class EngineThread(QObject):
         self._queue = CommandQueue()
         self._mailbox = Mailbox()
         self._changed = threading.Condition()
-        self._begin = threading.Event()
         self._stopping = False
         self._visible = ""
         self._broken: set[str] = set()
@@ -87,15 +88,9 @@ class EngineThread(QObject):
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
-    def preload(self) -> None:
-        """Begin with what does not disturb the window: reading torch's library into memory."""
-        self._thread.start()
-
     def start(self) -> None:
-        """Import torch, then work."""
-        if self._thread.ident is None:
-            self._thread.start()
-        self._begin.set()
+        """Import torch, then work. After the first paint: loading libraries side by side makes Qt wait for its own."""
+        self._thread.start()
 
     @property
     def alive(self) -> bool:
@@ -131,7 +126,6 @@ class EngineThread(QObject):
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        self._begin.set()
         if self._thread.ident is not None:
             self._thread.join(timeout)
         return not self.alive
@@ -141,23 +135,23 @@ class EngineThread(QObject):
     def _run(self) -> None:
         try:
             _preload_torch()
-            self._begin.wait()
-            if self._stopping:
-                return
             desk = self._make_desk()
-            loaded = desk.load()
-            self._emit(self.loaded, loaded)
         except Exception as error:
             log.exception("The engine could not be loaded")
             self._emit(self.failed, f"The engine could not be loaded: {error}")
             return
         wait: float | None = 0.0
+        load_by = time.monotonic() + LOAD_WITHIN
         while self._idle(wait):
             try:
                 self._work_off(desk)
                 wait = self._advance(desk)
                 self._wake_late()
                 wait = self._continue_task(wait)
+                # The first picture comes before the rest of the libraries is loaded.
+                if load_by and (wait is None or time.monotonic() > load_by):
+                    load_by = 0.0
+                    self._emit(self.loaded, desk.load())
             except Exception as error:  # never a silent death: whatever comes is logged and shown
                 log.exception("The engine's thread met an unexpected error")
                 self._emit(self.failed, f"Unexpected error: {error}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QWidget
@@ -26,7 +26,17 @@ def icon(name: str, widget: QWidget) -> QIcon:
 
 
 def tinted(name: str, colour: str, disabled: str) -> QIcon:
-    """An icon in a colour of one's own choice."""
+    """An icon in a colour of one's own choice; each is drawn once."""
+    app = QCoreApplication.instance()
+    # Kept by the application: pictures must not outlive it.
+    known = app.__dict__.setdefault("mrfstudio_icons", {}) if app is not None else {}
+    key = (name, colour, disabled)
+    if key not in known:
+        known[key] = _drawn(*key)
+    return known[key]
+
+
+def _drawn(name: str, colour: str, disabled: str) -> QIcon:
     result = QIcon()
     for size in SIZES:
         result.addPixmap(picture(name, colour, size), QIcon.Mode.Normal)

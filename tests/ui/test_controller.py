@@ -21,7 +21,7 @@ def desk() -> FakeDesk:
 
 @pytest.fixture
 def controller(desk: FakeDesk, qtbot: QtBot) -> Iterator[Controller]:
-    thread = EngineThread(lambda: desk)
+    thread = EngineThread(desk.make)
     controller = Controller(thread)
     controller.show("segment")
     thread.start()

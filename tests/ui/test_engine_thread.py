@@ -24,7 +24,7 @@ def desk() -> FakeDesk:
 
 @pytest.fixture
 def thread(desk: FakeDesk, qtbot: QtBot) -> Iterator[EngineThread]:
-    thread = EngineThread(lambda: desk)
+    thread = EngineThread(desk.make)
     thread.start()
     yield thread
     desk.release.set()
@@ -117,7 +117,7 @@ def test_commands_arrive_in_order_and_numbered(thread: EngineThread, desk: FakeD
 def test_commands_wait_until_the_engine_is_loaded(qtbot: QtBot) -> None:
     desk = FakeDesk()
     desk.release.clear()
-    thread = EngineThread(lambda: desk)
+    thread = EngineThread(desk.make)
     thread.start()
     thread.post("segment", stroke(1))
     assert not desk.sessions
@@ -201,7 +201,7 @@ def test_a_session_that_fails_is_paused_and_lives_again_with_the_next_command(
 def test_an_engine_that_cannot_load_says_so(qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
     desk = FakeDesk()
     desk.load_error = ImportError("no torch here")
-    thread = EngineThread(lambda: desk)
+    thread = EngineThread(desk.make)
     with qtbot.waitSignal(thread.failed) as signal:
         thread.start()
     assert "no torch here" in signal.args[0]
@@ -210,7 +210,7 @@ def test_an_engine_that_cannot_load_says_so(qtbot: QtBot, caplog: pytest.LogCapt
 
 
 def test_it_stops_while_running(desk: FakeDesk, qtbot: QtBot) -> None:
-    thread = EngineThread(lambda: desk)
+    thread = EngineThread(desk.make)
     thread.start()
     thread.show("segment")
     thread.post("segment", Play())
@@ -243,3 +243,17 @@ def test_a_long_answer_leaves_room_for_commands(thread: EngineThread, desk: Fake
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert answers == [8, "done"]
     assert steps == list(range(3000))
+
+
+def test_the_first_iterations_come_before_the_catalogue(desk: FakeDesk, qtbot: QtBot) -> None:
+    order: list[str] = []
+    thread = EngineThread(desk.make)
+    thread.woken.connect(lambda: order.append("frame"))
+    thread.loaded.connect(lambda _: order.append("loaded"))
+    thread.show("segment")
+    thread.post("segment", Play())
+    with qtbot.waitSignal(thread.loaded):
+        thread.start()
+    assert order[0] == "frame"
+    assert desk.session("segment").iteration > 0
+    assert thread.stop(5.0)

@@ -7,12 +7,15 @@ invert densely, large sparse ones follow their LU factors backwards (Takahashi's
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import scipy.sparse as sparse
-from scipy.sparse import csgraph
-from scipy.sparse.linalg import splu
 
 from mrfstudio.engine.errors import StudioError
+
+# scipy's sparse matrices are imported where they are used: whoever lists the algorithms need not wait for them.
+if TYPE_CHECKING:
+    from scipy import sparse
 
 DENSE = 1500
 """Nodes up to which a dense inverse is quicker than the sparse one."""
@@ -28,6 +31,8 @@ def appearance_probabilities(nodes: int, edges: np.ndarray) -> np.ndarray:
     """μ (m,) for edges (m, 2) of a graph of any number of components; parallel edges are counted each for itself."""
     if not len(edges):
         return np.zeros(0)
+    from scipy.sparse import csgraph
+
     laplacian = _laplacian(nodes, edges)
     _, component = csgraph.connected_components(laplacian, directed=False)
     grounded = np.unique(component, return_index=True)[1]
@@ -47,6 +52,8 @@ def appearance_probabilities(nodes: int, edges: np.ndarray) -> np.ndarray:
 
 
 def _laplacian(nodes: int, edges: np.ndarray) -> sparse.csr_matrix:
+    from scipy import sparse
+
     ones = np.ones(len(edges))
     adjacency = sparse.coo_matrix((ones, (edges[:, 0], edges[:, 1])), (nodes, nodes)).tocsr()
     adjacency = adjacency + adjacency.T
@@ -59,6 +66,8 @@ def _selected_inverse(matrix: sparse.csc_matrix, a: np.ndarray, b: np.ndarray) -
     With L of the factorisation and F_j the rows of its column j, the inverse on F_j × F_j follows from the inverse on
     the front of the elimination tree's parent, which contains F_j without j: from the last column to the first.
     """
+    from scipy.sparse.linalg import splu
+
     factors = splu(
         matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
+from importlib.metadata import version
 
 import numpy as np
-import pyqtgraph
 import PySide6
 from PySide6.QtCore import QLibraryInfo
 from PySide6.QtWidgets import (
@@ -90,7 +90,7 @@ def about_text(device: str) -> str:
             f"- Computing on {device or 'a device that is still being found'}\n"
             f"- Python {platform.python_version()} on {platform.system()} {platform.machine()}\n"
             f"- Qt {QLibraryInfo.version().toString()}, PySide6 {PySide6.__version__}, "
-            f"pyqtgraph {pyqtgraph.__version__}, numpy {np.__version__}",
+            f"numpy {np.__version__}, torch {version('torch')}",
             "MIT licence.",
         )
     )

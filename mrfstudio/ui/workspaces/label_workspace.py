@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from mrfstudio.engine.commands import (
@@ -21,7 +21,7 @@ from mrfstudio.engine.commands import (
     Step,
     Undo,
 )
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
+from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, merge
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.canvas.layers import Layer
 from mrfstudio.ui.controller import Controller
@@ -38,10 +38,11 @@ from mrfstudio.ui.workspaces.controls import LabelControls
 if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.curves_panel import CurvesPanel
 
-FIRST_SPEED = 30.0
+FIRST_SPEED = 60.0
 """Iterations a second at the start: slow enough to see each of the fifteen."""
 ALWAYS = ("belief", "histogram", "strip")
 """What frames carry besides the visible layers."""
+READ_EVERY = 80  # milliseconds between two looks at numbers, curves and the strip while iterations run
 FEW = 5  # iterations of the second lane where there is no second model to compare with
 
 
@@ -67,10 +68,15 @@ class LabelWorkspace(Workspace):
         self.curves: CurvesPanel | None = None
         self._inspected: tuple[int, int] | None = None
         self._view: SetView | None = None
+        self._unread: Frame | None = None
+        self._reading = QTimer(self)
+        self._reading.setSingleShot(True)
+        self._reading.setInterval(READ_EVERY)
+        self._reading.timeout.connect(self._read)
         for source in (self.canvases, self.transport, self.panel, self.strip):
             source.command.connect(self.post)
         self.canvases.play_pause.connect(self.transport.toggle_play)
-        self.canvases.view_changed.connect(lambda: self.send_view())
+        self.canvases.view_changed.connect(self.send_view)
         self.canvases.pixel_clicked.connect(self.inspect)
         self.panel.layers_changed.connect(self.show_layers)
         controller.posted.connect(self.on_posted)
@@ -116,6 +122,18 @@ class LabelWorkspace(Workspace):
             self.show_layers()
         self.canvases.set_frame(frame)
         self.transport.set_frame(frame)
+        self._unread = frame if self._unread is None else merge(self._unread, frame)
+        if not frame.playing:
+            self._read()
+        elif not self._reading.isActive():
+            self._reading.start()
+
+    def _read(self) -> None:
+        """Show what people read rather than watch: no eye follows numbers and curves sixty times a second."""
+        self._reading.stop()
+        frame, self._unread = self._unread, None
+        if frame is None:
+            return
         self.panel.set_frame(frame)
         if frame.lanes:
             self.panel.show_details(self.details(frame.lanes[0]))
