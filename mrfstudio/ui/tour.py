@@ -86,6 +86,11 @@ class Tour:
         yield self._grab(window, "segment-hints")
         with self._layers(workspace, {"entropy", "observed"}):
             yield self._grab(window, "segment-entropy")
+        workspace.clones.show_clones()
+        wait_until(lambda: workspace.clones.browser.gallery is not None, self._messages)
+        with self._layers(workspace, {"clone", "observed"}):
+            yield self._grab(window, "segment-clones")
+        workspace.clones.show_clones()
         workspace.compare()
         wait_until(lambda: workspace.canvases.comparing, self._messages)
         self._settled()
