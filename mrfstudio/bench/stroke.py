@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from mrfstudio.bench.measure import Report
 
 SIDE = 100
 STROKES = 150
-BETWEEN = 0.03  # seconds between two segments of a stroke: a quick hand
+BETWEEN = (0.008, 0.04)  # seconds between two segments of a stroke, at random: mice send them at 25 to 125 a second
 BEAT = 0.002  # seconds between two beats that show whether the event loop is free
 PATIENCE = 60.0
 
@@ -153,8 +154,8 @@ class Studio:
         self.start = Start(self.app, settings=Settings(folder / "settings.ini"))
         self.window, self.controller = self.start.window, self.start.controller
         self.heart = Heart()
-        self._painted = 0
-        self._wait(lambda: self.controller.newest is not None and self.controller.newest.name != "")
+        self._rows = 0
+        self._wait(lambda: self.controller.newest is not None and self.controller.engine is not None)
         self._keep_busy()
 
     def _keep_busy(self) -> None:
@@ -174,10 +175,11 @@ class Studio:
 
     def strokes(self) -> Measured:
         """Paint one long stroke, segment by segment, and time the answer to each."""
-        from PySide6.QtCore import QPoint, Qt
-        from PySide6.QtTest import QTest
+        from PySide6.QtCore import QCoreApplication, QEvent, Qt
+        from PySide6.QtGui import QMouseEvent
 
         canvas = self.window.workspace.canvas
+        left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         measured = Measured()
         posted: dict[int, float] = {}
         moved = 0.0
@@ -192,6 +194,8 @@ class Studio:
                 now = time.perf_counter()
                 measured.answers += [now - posted.pop(at) for at in shown]
 
+        pauses = random.Random(0)
+        shift, self._rows = self._rows, self._rows + 10
         self._live(0.1)  # frames that came while nobody looked
         first = self._frame().iteration
         self.controller.posted.connect(number)
@@ -199,14 +203,14 @@ class Studio:
         self.heart.start()
         began = time.perf_counter()
         for step in range(STROKES):
-            point = QPoint(canvas.width() // 4 + 3 * (step % 80), canvas.height() // 3 + 4 * (step // 80) + step % 2)
+            # A new pixel at each step, so that every segment changes something.
+            point = canvas.transform.to_widget(22.5 + step % 50, 25.5 + 2 * (step // 50) + shift)
+            kind = QEvent.Type.MouseButtonPress if step == 0 else QEvent.Type.MouseMove
             moved = time.perf_counter()
-            if step == 0:
-                QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=point)
-            else:
-                QTest.mouseMove(canvas, point)
-            self._live(BETWEEN)
-        QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton)
+            QCoreApplication.postEvent(canvas, QMouseEvent(kind, point, canvas.mapToGlobal(point), left, left, plain))
+            self._live(pauses.uniform(*BETWEEN))
+        kind = QEvent.Type.MouseButtonRelease
+        QCoreApplication.postEvent(canvas, QMouseEvent(kind, point, canvas.mapToGlobal(point), left, left, plain))
         self._wait(lambda: not posted)
         measured.gaps = list(self.heart.stop())
         measured.iterations = (self._frame().iteration - first) / (time.perf_counter() - began)

@@ -94,7 +94,8 @@ class Measurer:
         try:
             measured = self._stage.workspace.measure(view)
             stride = self._stage.workspace.log_partition_stride(view)
-            if stride and (lane.iteration % stride == 0 or lane.status != "running"):
+            # Counted from the last edit: while somebody paints, the next stroke must not wait for a free energy.
+            if stride and ((lane.iteration - lane.base) % stride == 0 or lane.status != "running"):
                 found = lane.algorithm.log_partition(lane.model, view.evidence, view.state)
                 value, course.log_partition_kind = found.value, found.kind
         except StudioError:

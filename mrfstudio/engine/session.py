@@ -167,6 +167,7 @@ class Session:
         except StudioError as refusal:
             self._message = str(refusal)
             return None
+        self._answer_first = True  # also where nothing changed: the person waits for a sign
         if edited.changed:
             self._changed(edited.anew)
         if edited.inverse is not None:

@@ -34,6 +34,15 @@ from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 BUDGET = 0.010
 """Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
 STOP_WITHIN = 0.1
+HOLD = 0.02
+"""Seconds after a brush segment in which the next one is awaited before an iteration begins: one that came in the middle
+of a long iteration would have to wait for its end."""
+SWITCH = 0.001
+"""Seconds that the thread may keep the interpreter from the window; Python's own 5 ms are a third of a frame."""
+PAINTING = 0.2
+"""Seconds after the last brush segment in which a stroke is taken to go on."""
+STARVE = 0.06
+"""Seconds after which an iteration is due all the same, so that labels follow the brush."""
 LOAD_WITHIN = 1.0
 """Seconds that the first picture may take before the catalogue is loaded all the same."""
 FRAME_TIME = 0.015
@@ -85,11 +94,15 @@ class EngineThread(QObject):
         self._woken_at = 0.0
         self._woken_for = -1
         self._unseen = False
+        self._painted_at = self._iterated_at = 0.0
+        self._iteration = -1
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
         """Import torch, then work. After the first paint: loading libraries side by side makes Qt wait for its own."""
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
         self._thread.start()
 
     @property
@@ -128,6 +141,7 @@ class EngineThread(QObject):
             self._changed.notify()
         if self._thread.ident is not None:
             self._thread.join(timeout)
+            sys.setswitchinterval(self._interval)
         return not self.alive
 
     # In the thread ----------------------------------------------------------------------------------------------------
@@ -159,6 +173,8 @@ class EngineThread(QObject):
 
     def _idle(self, wait: float | None) -> bool:
         """Wait for something to do, at most `wait` seconds; False when the thread is to end."""
+        if wait == 0:
+            wait = max(0.0, min(self._painted_at + HOLD, self._iterated_at + STARVE) - time.monotonic())
         with self._changed:
             if wait != 0 and not self._stopping and not len(self._queue):
                 self._changed.wait(min(wait or 3600.0, FRAME_TIME) if self._unseen else wait)
@@ -175,6 +191,8 @@ class EngineThread(QObject):
                 if isinstance(item, Posted):
                     self._broken.discard(item.workspace)
                     desk.session(item.workspace).apply(item.command, item.number)
+                    if item.command.stroke is not None:
+                        self._painted_at = time.monotonic()
                 else:
                     self._answer(desk, item)
             except Exception as error:
@@ -223,7 +241,8 @@ class EngineThread(QObject):
         except StudioError:  # nothing is open there; whoever posts a command is told
             return None
         try:
-            frame = session.advance(BUDGET)
+            # One iteration at a time while somebody paints: the next segment is near.
+            frame = session.advance(0.0 if time.monotonic() < self._painted_at + PAINTING else BUDGET)
         except Exception as error:
             self._give_up(workspace, session, error)
             return None
@@ -231,6 +250,8 @@ class EngineThread(QObject):
             with self._changed:
                 self._mailbox.put(frame)
             self._unseen = True
+            if frame.iteration != self._iteration:
+                self._iteration, self._iterated_at = frame.iteration, time.monotonic()
             if frame.applied != self._woken_for:
                 self._woken_for = frame.applied
                 self._wake()
