@@ -77,6 +77,13 @@ def _top_level_widgets() -> list[QWidget]:
 
 
 def _active_timers() -> list[QTimer]:
+    """Timers that run; none are looked for while another thread runs.
+
+    `gc.get_objects` takes a reference to every object, also to a tuple that another thread is just filling; Python then
+    refuses to resize it, and that thread dies of a SystemError.
+    """
+    if len(_threads()) > 1:
+        return []
     return [each for each in gc.get_objects() if type(each) is QTimer and isValid(each) and each.isActive()]
 
 

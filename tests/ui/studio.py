@@ -68,7 +68,8 @@ class Studio:
         self.window.activateWindow()  # shortcuts act only in the active window
         self.qtbot.waitUntil(self.window.isActiveWindow)
         self.window.after_first_paint()
-        self.thread.start()
+        if not self.thread.alive:  # a shared window's thread runs before the first test
+            self.thread.start()
         self.controller.post(SetSpeed(None))
         self.until(lambda: self.frame.name != "" and self.frame.iteration == 15 and not self.frame.playing)
 
