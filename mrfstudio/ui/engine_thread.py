@@ -35,8 +35,8 @@ BUDGET = 0.010
 """Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
 STOP_WITHIN = 0.1
 HOLD = 0.02
-"""Seconds after a brush segment in which the next one is awaited before an iteration begins: one that came in the middle
-of a long iteration would have to wait for its end."""
+"""Seconds after a brush segment in which the next one is awaited before an iteration begins: a segment that came in the
+middle of a long iteration would have to wait for its end."""
 SWITCH = 0.001
 """Seconds that the thread may keep the interpreter from the window; Python's own 5 ms are a third of a frame."""
 PAINTING = 0.2

@@ -12,11 +12,12 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QGridLayout,
     QHBoxLayout,
+    QHeaderView,
     QLabel,
     QLineEdit,
-    QListWidget,
-    QListWidgetItem,
     QScrollArea,
+    QTreeWidget,
+    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -50,8 +51,8 @@ class ShortcutSheet(QDialog):
         self.setWindowTitle("Shortcuts")
         columns = QHBoxLayout()
         columns.setSpacing(px(self, 32))
-        columns.addLayout(self._column([("Canvas and mouse", GESTURES), ("Run", rows("Run"))]))
-        columns.addLayout(self._column([("Edit", rows("Edit")), ("View", rows("View"))]))
+        columns.addLayout(self._column([("Canvas and mouse", GESTURES), ("View", rows("View"))]))
+        columns.addLayout(self._column([("Run", rows("Run")), ("Edit", rows("Edit"))]))
         columns.addLayout(self._column([(menu, rows(menu)) for menu in ("File", "Model", "Help")]))
         content = QWidget()
         content.setLayout(columns)
@@ -83,7 +84,7 @@ class ShortcutSheet(QDialog):
             for keys, text in lines:
                 key = QLabel(keys)
                 key.setProperty("role", "key")
-                grid.addWidget(key, row, 0)
+                grid.addWidget(key, row, 0, Qt.AlignmentFlag.AlignLeft)
                 grid.addWidget(QLabel(text), row, 1)
                 row += 1
         grid.setRowStretch(row, 1)
@@ -109,8 +110,14 @@ class CommandPalette(QDialog):
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._filter)
         self.search.installEventFilter(self)
-        self.results = QListWidget()
-        self.results.setUniformItemSizes(True)
+        self.results = QTreeWidget()
+        self.results.setColumnCount(2)
+        self.results.setHeaderHidden(True)
+        self.results.setRootIsDecorated(False)
+        self.results.setUniformRowHeights(True)
+        self.results.header().setStretchLastSection(False)
+        self.results.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.results.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.results.itemActivated.connect(self._run)
         self.results.itemClicked.connect(self._run)
         self._chosen: QAction | None = None
@@ -134,19 +141,18 @@ class CommandPalette(QDialog):
 
     def _filter(self, text: str) -> None:
         self.results.clear()
-        ranked = [
-            (rank(text, f"{plain(action)} {place}"), plain(action), place, action) for place, action in self._entries
-        ]
+        ranked = [(rank(text, plain(action), place), plain(action), place, action) for place, action in self._entries]
         for _, name, place, action in sorted((r for r in ranked if r[0] is not None), key=lambda r: (r[0], r[1])):
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            item = QListWidgetItem(f"{name}    {keys}" if keys else name)
-            item.setToolTip(f"{place}: {escape(action.statusTip() or name)}")
-            item.setData(Qt.ItemDataRole.UserRole, action)
-            self.results.addItem(item)
-        self.results.setCurrentRow(0)
+            item = QTreeWidgetItem([name, keys])
+            item.setToolTip(0, f"{place}: {escape(action.statusTip() or name)}")
+            item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
+            item.setData(0, Qt.ItemDataRole.UserRole, action)
+            self.results.addTopLevelItem(item)
+        self.results.setCurrentItem(self.results.topLevelItem(0))
 
-    def _run(self, item: QListWidgetItem) -> None:
-        self._chosen = item.data(Qt.ItemDataRole.UserRole)
+    def _run(self, item: QTreeWidgetItem) -> None:
+        self._chosen = item.data(0, Qt.ItemDataRole.UserRole)
         self.accept()
 
     @property
@@ -160,21 +166,22 @@ def plain(action: QAction) -> str:
     return action.text().replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…")
 
 
-def rank(typed: str, name: str) -> tuple[int, int] | None:
-    """How well `name` fits what was typed, smaller is better; None if a typed word is nowhere in it.
+def rank(typed: str, name: str, place: str = "") -> tuple[int, int] | None:
+    """How well an action fits what was typed, smaller is better; None if a typed word is nowhere in it.
 
     Beginnings of words come first, then places inside words, then letters in order (`spb` finds "step back").
     """
-    name = name.lower()
-    words = name.split()
+    name, place = name.lower(), place.lower()
     worst = (0, 0)
     for part in typed.lower().split():
-        if any(word.startswith(part) for word in words):
+        if any(word.startswith(part) for word in name.split()):
             found = (0, name.index(part))
         elif part in name:
             found = (1, name.index(part))
-        elif _in_order(part, name):
+        elif place.startswith(part):
             found = (2, 0)
+        elif _in_order(part, name):
+            found = (3, 0)
         else:
             return None
         worst = max(worst, found)

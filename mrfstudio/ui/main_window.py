@@ -6,7 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDesktopServices,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeySequence,
+    QPaintEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QStackedWidget, QWhatsThis, QWidget
 
 from mrfstudio.engine.frames import Frame, Loaded
@@ -47,6 +56,7 @@ class MainWindow(QMainWindow):
         self._hidden_docks: set[QDockWidget] = set()
         self._painted = self._ready = False
         self.setObjectName("window")
+        self.setAcceptDrops(True)
         self.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         # As in the sketch: the controls go down to the status line, the curves end at them.
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -63,6 +73,7 @@ class MainWindow(QMainWindow):
         self.menus.fill_panels(self._docks())
         self._first_layout = self.saveState()
         self._restore()
+        self._follow_font()
 
     # Building ---------------------------------------------------------------------------------------------------------
 
@@ -78,8 +89,12 @@ class MainWindow(QMainWindow):
         right, bottom = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self.controls_dock = dock(self, "controls", "Model and layers", self.controls, right)
         self.curves_dock = dock(self, "curves", "Curves", self.curves, bottom)
-        self.curves.setMinimumHeight(px(self, 120))
+        self.theme.changed.connect(self._follow_font)
         self.resizeDocks([self.curves_dock], [px(self, 190)], Qt.Orientation.Vertical)
+
+    def _follow_font(self) -> None:
+        """What does not grow with the text by itself."""
+        self.curves.setMinimumHeight(px(self, 120))
 
     def _docks(self) -> list[QDockWidget]:
         return [self.controls_dock, self.curves_dock, *self._extra_docks]
@@ -167,6 +182,7 @@ class MainWindow(QMainWindow):
             added.setWhatsThis(extra.help)
             added.hide()
             added.visibilityChanged.connect(lambda shown, name=extra.name: workspace.on_dock(name, shown))
+            added.toggleViewAction().toggled.connect(self._keep_controls_narrow)
             self._extra_docks[added] = name
         if self.controller.engine is not None:
             workspace.on_loaded(self.controller.engine)
@@ -181,6 +197,12 @@ class MainWindow(QMainWindow):
             elif owner == name and each in self._hidden_docks:
                 self._hidden_docks.discard(each)
                 each.show()
+
+    def _keep_controls_narrow(self, _: bool) -> None:
+        """A dock that comes takes its room from the canvas, and one that goes gives it back there."""
+        width = self.controls_dock.width()
+        # With the window as context: it may be gone by then.
+        QTimer.singleShot(0, self, lambda: self.resizeDocks([self.controls_dock], [width], Qt.Orientation.Horizontal))
 
     def _toggle_dock(self, name: str) -> None:
         for each in self._extra_docks:
@@ -299,6 +321,19 @@ class MainWindow(QMainWindow):
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
             QApplication.clipboard().setText(str(folder))
             self.message_bar.show_message(f"The log is in {folder}; the path is in the clipboard.")
+
+    # Dropped files ----------------------------------------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the first file that was dropped: one window shows one thing."""
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.files.open(paths[0])
 
     # Closing ----------------------------------------------------------------------------------------------------------
 

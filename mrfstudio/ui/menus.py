@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QSize
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QDockWidget, QLabel, QMenu, QToolButton
 
@@ -72,7 +72,9 @@ class Menus(QObject):
         window.menuBar().setCornerWidget(self.corner)
 
     def _follow_theme(self) -> None:
+        side = px(self._window, 18)
         self.theme_button.setIcon(icon("theme", self._window))
+        self.theme_button.setIconSize(QSize(side, side))
 
     def mark_theme(self, mode: str) -> None:
         """Show which theme is chosen."""

@@ -181,20 +181,64 @@ def dock(window: QMainWindow, name: str, title: str, widget: QWidget, area: Qt.D
     made = QDockWidget(title, window)
     made.setObjectName(name)
     made.setWidget(widget)
+    made.setTitleBarWidget(TitleBar(made))
     window.addDockWidget(area, made)
     return made
+
+
+class TitleBar(QWidget):
+    """The head of a panel. Qt's own keeps its small letters when the text of the window grows."""
+
+    def __init__(self, panel: QDockWidget) -> None:
+        super().__init__(panel)
+        self._panel = panel
+        self._title = QLabel(panel.windowTitle())
+        self._title.setProperty("role", "heading")
+        title = panel.windowTitle().lower()
+        self._float = self._button("float", f"Take the panel “{title}” out of the window, or put it back.")
+        self._close = self._button("cancel", f"Hide the panel “{title}”; View → Panels shows it again.")
+        self._float.clicked.connect(lambda: panel.setFloating(not panel.isFloating()))
+        self._close.clicked.connect(panel.close)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(px(self, 8), px(self, 4), px(self, 4), px(self, 2))
+        row.setSpacing(px(self, 2))
+        row.addWidget(self._title, 1)
+        row.addWidget(self._float)
+        row.addWidget(self._close)
+        self._follow_theme()
+
+    def _button(self, picture: str, help: str) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(picture)
+        button.setToolTip(help)
+        button.setAccessibleName(help)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            self._follow_theme()
+
+    def _follow_theme(self) -> None:
+        side = px(self, 14)
+        for button in (self._float, self._close):
+            button.setIcon(icon(button.objectName(), self))
+            button.setIconSize(QSize(side, side))
 
 
 class Scrolled(QScrollArea):
     """A widget that scrolls up and down where there is too little room, and is never cut off at the side."""
 
-    def __init__(self, widget: QWidget) -> None:
+    def __init__(self, widget: QWidget, always: bool = True) -> None:
+        """`always` shows the scroll bar, so that nothing moves when the content grows by a line."""
         super().__init__()
         self.setWidget(widget)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always there, so that nothing moves when the content grows by a line.
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        if always:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self._always = always
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fit()
 
@@ -207,7 +251,8 @@ class Scrolled(QScrollArea):
     def _fit(self) -> None:
         inside = self.widget()
         assert inside is not None
-        needed = inside.minimumSizeHint().width() + self.verticalScrollBar().sizeHint().width()
+        bar = self.verticalScrollBar().sizeHint().width() if self._always else 0
+        needed = inside.minimumSizeHint().width() + bar
         if needed > self.minimumWidth():
             self.setMinimumWidth(needed)
 

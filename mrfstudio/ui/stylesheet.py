@@ -101,6 +101,8 @@ QHeaderView::section {
 }
 QTableView, QListView { border: 1px solid $border; border-radius: ${p4}px; background: $surface; }
 QTableView { gridline-color: $border; }
+QTreeView { border: 1px solid $border; border-radius: ${p4}px; background: $surface; }
+QTreeView::item { padding: ${p4}px; }
 QTableView:focus, QListView:focus { border-color: $focus; }
 
 QLabel[role="muted"] { color: $muted; }

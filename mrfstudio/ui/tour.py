@@ -80,8 +80,8 @@ class Tour:
         workspace.post(SetSpeed(None))
         self._settled()
         yield self._grab(window, "segment")
-        workspace.post(Paint("hints", 1, tuple((x + 0.5, 2.5) for x in range(3, 26)), 1.0))
-        workspace.post(Paint("hints", 2, ((12.5, 13.5), (17.5, 13.5)), 0.5))
+        workspace.post(Paint("hints", 1, ((3.5, 24.5), (8.5, 25.5)), 1.0))
+        workspace.post(Paint("hints", 2, ((11.5, 14.5), (17.5, 15.5)), 0.5))
         self._settled()
         yield self._grab(window, "segment-hints")
         with self._layers(workspace, {"entropy", "observed"}):

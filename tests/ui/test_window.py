@@ -299,7 +299,7 @@ def test_every_control_explains_itself(studio: Studio) -> None:
 def test_the_palette_finds_an_action_by_a_part_of_its_name_and_runs_it(studio: Studio) -> None:
     palette = CommandPalette(studio.window.menus.every_action(), studio.window)
     palette.search.setText("spur edg")
-    assert palette.results.count() == 1
+    assert palette.results.topLevelItemCount() == 1
     studio.qtbot.keyClick(palette.search, Qt.Key.Key_Return)
     assert palette.chosen is studio.window.actions_["add_edges"]
     palette.deleteLater()

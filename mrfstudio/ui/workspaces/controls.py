@@ -77,7 +77,7 @@ class LabelControls(QWidget):
         """Show what the lanes run, and which layers have a meaning."""
         if frame.applied >= self._newest_edit:  # an older frame would pull a slider out of the hand
             for panel, lane in zip((self.first, self.second), frame.lanes, strict=False):
-                panel.set_lane(lane, frame.limits)
+                panel.set_lane(lane, frame.lanes[0], frame.limits)
         if frame.lanes and not self.directions.isHidden():
             self.directions.set_residual(frame.lanes[0].pictures.get("residual"))
         truth = self.layers.boxes.get("truth")

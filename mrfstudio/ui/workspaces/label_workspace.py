@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from mrfstudio.engine.commands import (
     AddLane,
@@ -29,7 +29,7 @@ from mrfstudio.ui.panels.iteration_strip import IterationStrip
 from mrfstudio.ui.panels.tool_palette import ToolPalette
 from mrfstudio.ui.panels.transport import SPEEDS, TransportBar
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import Advice
+from mrfstudio.ui.shell import Advice, Scrolled
 from mrfstudio.ui.theme import px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.canvases import GIVEN, Canvases
@@ -91,7 +91,9 @@ class LabelWorkspace(Workspace):
         column.addWidget(self.advice)
         row = QHBoxLayout()
         row.setSpacing(0)
-        row.addWidget(self.palette)
+        tools = Scrolled(self.palette, always=False)
+        tools.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        row.addWidget(tools)
         row.addWidget(self.canvases, 1)
         column.addLayout(row, 1)
         column.addWidget(self.strip)
@@ -113,6 +115,9 @@ class LabelWorkspace(Workspace):
 
     def on_loaded(self, engine: Loaded) -> None:
         self.panel.on_loaded(engine, self.name)
+        newest = self.controller.newest
+        if newest is not None and newest.workspace == self.name:  # it came before the catalogue
+            self.panel.set_frame(newest)
 
     def on_frame(self, frame: Frame) -> None:
         comparing = len(frame.lanes) > 1

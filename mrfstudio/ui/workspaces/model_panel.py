@@ -56,6 +56,7 @@ class ModelPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(choices)
         column.addWidget(self.summary)
+        self.summary.setVisible(lane == 0)  # the second lane runs the same algorithm nearly always
         column.addWidget(self.form)
         self.model.activated.connect(self._choose_model)
         self.algorithm.activated.connect(self._choose_algorithm)
@@ -99,7 +100,7 @@ class ModelPanel(QWidget):
         if self.model.findData(note.name) < 0:
             self._add(note, 0)
 
-    def set_lane(self, lane: LaneFrame, limits: tuple[int, float]) -> None:
+    def set_lane(self, lane: LaneFrame, first: LaneFrame, limits: tuple[int, float]) -> None:
         """Show what a lane runs now, and the session's limits: iterations and tolerance."""
         if not self._entries:
             return
@@ -115,6 +116,8 @@ class ModelPanel(QWidget):
         values = dict(lane.parameters)
         if self._lane == 0:
             values.update(iterations=limits[0], tolerance=limits[1])
+        else:
+            values["iterations"] = 0 if lane.limit == first.limit else lane.limit
         if values != self._shown_values:
             self._shown_values = values
             self.form.set_values(values)
