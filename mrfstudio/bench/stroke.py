@@ -178,7 +178,11 @@ class Studio:
         from PySide6.QtCore import QCoreApplication, QEvent, Qt
         from PySide6.QtGui import QMouseEvent
 
-        canvas = self.window.workspace.canvas
+        from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+
+        workspace = self.window.workspace
+        assert isinstance(workspace, SegmentWorkspace)
+        canvas = workspace.canvas
         left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         measured = Measured()
         posted: dict[int, float] = {}
@@ -202,15 +206,14 @@ class Studio:
         self.controller.frame.connect(answered)
         self.heart.start()
         began = time.perf_counter()
-        for step in range(STROKES):
-            # A new pixel at each step, so that every segment changes something.
+        for step in range(STROKES + 1):
+            # A new pixel at each step, so that every segment changes something; the last event lets go.
             point = canvas.transform.to_widget(22.5 + step % 50, 25.5 + 2 * (step // 50) + shift)
             kind = QEvent.Type.MouseButtonPress if step == 0 else QEvent.Type.MouseMove
+            kind = QEvent.Type.MouseButtonRelease if step == STROKES else kind
             moved = time.perf_counter()
             QCoreApplication.postEvent(canvas, QMouseEvent(kind, point, canvas.mapToGlobal(point), left, left, plain))
             self._live(pauses.uniform(*BETWEEN))
-        kind = QEvent.Type.MouseButtonRelease
-        QCoreApplication.postEvent(canvas, QMouseEvent(kind, point, canvas.mapToGlobal(point), left, left, plain))
         self._wait(lambda: not posted)
         measured.gaps = list(self.heart.stop())
         measured.iterations = (self._frame().iteration - first) / (time.perf_counter() - began)

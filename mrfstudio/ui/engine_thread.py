@@ -42,7 +42,9 @@ SWITCH = 0.001
 PAINTING = 0.2
 """Seconds after the last brush segment in which a stroke is taken to go on."""
 STARVE = 0.06
-"""Seconds after which an iteration is due all the same, so that labels follow the brush."""
+"""Seconds after which an iteration is due all the same, so that labels follow the brush; more where one takes long."""
+SHARE = 6
+"""While somebody paints, iterations take at most one part in so many of the time."""
 LOAD_WITHIN = 1.0
 """Seconds that the first picture may take before the catalogue is loaded all the same."""
 FRAME_TIME = 0.015
@@ -94,7 +96,7 @@ class EngineThread(QObject):
         self._woken_at = 0.0
         self._woken_for = -1
         self._unseen = False
-        self._painted_at = self._iterated_at = 0.0
+        self._painted_at = self._iterated_at = self._iteration_seconds = 0.0
         self._iteration = -1
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -174,7 +176,8 @@ class EngineThread(QObject):
     def _idle(self, wait: float | None) -> bool:
         """Wait for something to do, at most `wait` seconds; False when the thread is to end."""
         if wait == 0:
-            wait = max(0.0, min(self._painted_at + HOLD, self._iterated_at + STARVE) - time.monotonic())
+            starve = max(STARVE, SHARE * self._iteration_seconds)
+            wait = max(0.0, min(self._painted_at + HOLD, self._iterated_at + starve) - time.monotonic())
         with self._changed:
             if wait != 0 and not self._stopping and not len(self._queue):
                 self._changed.wait(min(wait or 3600.0, FRAME_TIME) if self._unseen else wait)
@@ -240,9 +243,10 @@ class EngineThread(QObject):
             session = desk.session(workspace)
         except StudioError:  # nothing is open there; whoever posts a command is told
             return None
+        began = time.monotonic()
         try:
             # One iteration at a time while somebody paints: the next segment is near.
-            frame = session.advance(0.0 if time.monotonic() < self._painted_at + PAINTING else BUDGET)
+            frame = session.advance(0.0 if began < self._painted_at + PAINTING else BUDGET)
         except Exception as error:
             self._give_up(workspace, session, error)
             return None
@@ -251,7 +255,9 @@ class EngineThread(QObject):
                 self._mailbox.put(frame)
             self._unseen = True
             if frame.iteration != self._iteration:
-                self._iteration, self._iterated_at = frame.iteration, time.monotonic()
+                now = time.monotonic()
+                self._iteration_seconds = (now - began) / max(1, frame.iteration - self._iteration)
+                self._iteration, self._iterated_at = frame.iteration, now
             if frame.applied != self._woken_for:
                 self._woken_for = frame.applied
                 self._wake()

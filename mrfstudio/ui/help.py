@@ -134,8 +134,9 @@ class CommandPalette(QDialog):
             if key in (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown):
                 self.results.event(event)
                 return True
-            if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.results.currentItem():
-                self._run(self.results.currentItem())
+            chosen = self.results.currentItem()
+            if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and chosen is not None:
+                self._run(chosen)
                 return True
         return super().eventFilter(watched, event)
 
@@ -149,7 +150,9 @@ class CommandPalette(QDialog):
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
             item.setData(0, Qt.ItemDataRole.UserRole, action)
             self.results.addTopLevelItem(item)
-        self.results.setCurrentItem(self.results.topLevelItem(0))
+        first = self.results.topLevelItem(0)
+        if first is not None:
+            self.results.setCurrentItem(first)
 
     def _run(self, item: QTreeWidgetItem) -> None:
         self._chosen = item.data(0, Qt.ItemDataRole.UserRole)

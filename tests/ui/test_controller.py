@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -11,7 +12,8 @@ from mrfstudio.engine.commands import Paint, Play, SetView
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.engine_thread import EngineThread
-from tests.ui.fakes import FakeDesk
+from mrfstudio.ui.workspaces.readers import Readers
+from tests.ui.fakes import FakeDesk, FakeSession
 
 
 @pytest.fixture
@@ -80,3 +82,24 @@ def test_edits_are_announced_with_their_number_and_views_are_not(controller: Con
     controller.post(SetView(("belief",)))
     number = controller.post(STROKE)
     assert announced == [(STROKE, number)]
+
+
+def test_slow_readers_take_turns_and_lose_no_scalar(qtbot: QtBot) -> None:
+    seen: dict[str, list[int]] = {"first": [], "second": []}
+
+    def reader(name: str) -> Callable[[Frame], None]:
+        return lambda frame: seen[name].extend(s.iteration for s in frame.lanes[0].scalars)
+
+    readers = Readers((reader("first"), reader("second")))
+    session = FakeSession("segment", per_advance=2)
+    session.playing = True
+    for _ in range(5):
+        frame = session.advance(0)
+        assert frame is not None
+        readers.take(replace(frame, playing=True))
+    assert seen == {"first": [], "second": []}
+    qtbot.waitUntil(lambda: len(seen["first"]) == 10)
+    frame = session.advance(0)
+    assert frame is not None
+    readers.take(frame)
+    assert seen == {"first": list(range(1, 13)), "second": list(range(1, 13))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from mrfstudio.engine.commands import (
@@ -21,7 +21,7 @@ from mrfstudio.engine.commands import (
     Step,
     Undo,
 )
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, merge
+from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.canvas.layers import Layer
 from mrfstudio.ui.controller import Controller
@@ -34,6 +34,7 @@ from mrfstudio.ui.theme import px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.canvases import GIVEN, Canvases
 from mrfstudio.ui.workspaces.controls import LabelControls
+from mrfstudio.ui.workspaces.readers import Readers
 
 if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.curves_panel import CurvesPanel
@@ -42,7 +43,6 @@ FIRST_SPEED = 60.0
 """Iterations a second at the start: slow enough to see each of the fifteen."""
 ALWAYS = ("belief", "histogram", "strip")
 """What frames carry besides the visible layers."""
-READ_EVERY = 80  # milliseconds between two looks at numbers, curves and the strip while iterations run
 FEW = 5  # iterations of the second lane where there is no second model to compare with
 
 
@@ -68,11 +68,7 @@ class LabelWorkspace(Workspace):
         self.curves: CurvesPanel | None = None
         self._inspected: tuple[int, int] | None = None
         self._view: SetView | None = None
-        self._unread: Frame | None = None
-        self._reading = QTimer(self)
-        self._reading.setSingleShot(True)
-        self._reading.setInterval(READ_EVERY)
-        self._reading.timeout.connect(self._read)
+        self.readers = Readers((self._show_panel, self._show_curves), self)
         for source in (self.canvases, self.transport, self.panel, self.strip):
             source.command.connect(self.post)
         self.canvases.play_pause.connect(self.transport.toggle_play)
@@ -127,22 +123,15 @@ class LabelWorkspace(Workspace):
             self.show_layers()
         self.canvases.set_frame(frame)
         self.transport.set_frame(frame)
-        self._unread = frame if self._unread is None else merge(self._unread, frame)
-        if not frame.playing:
-            self._read()
-        elif not self._reading.isActive():
-            self._reading.start()
+        self.readers.take(frame)
 
-    def _read(self) -> None:
-        """Show what people read rather than watch: no eye follows numbers and curves sixty times a second."""
-        self._reading.stop()
-        frame, self._unread = self._unread, None
-        if frame is None:
-            return
+    def _show_panel(self, frame: Frame) -> None:
         self.panel.set_frame(frame)
         if frame.lanes:
             self.panel.show_details(self.details(frame.lanes[0]))
         self.strip.set_frame(frame)
+
+    def _show_curves(self, frame: Frame) -> None:
         if self.curves is not None:
             self.curves.set_frame(frame)
 
