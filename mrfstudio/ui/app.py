@@ -13,10 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from mrfstudio import __version__, assets
+from mrfstudio import __version__
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.engine_thread import EngineThread
 from mrfstudio.ui.garbage import Collector
@@ -36,6 +38,8 @@ LOADING_SECONDS = 30.0
 
 def open_window(file: Path | None = None, graph: GraphToShow | None = None) -> int:
     """Show the window until it is closed; returns the exit status. Without a display, render the tour instead."""
+    if file is not None and not file.exists():
+        raise StudioError(f"{file} does not exist: expected a session, picture, model or graph.")
     if not has_display():
         return _tour_instead()
     app = make_app()
@@ -57,6 +61,7 @@ def make_app() -> QApplication:
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
+    qInstallMessageHandler(_log_qt)
     app = QApplication(sys.argv[:1])
     app.setApplicationName("MRF Studio")
     app.setApplicationVersion(__version__)
@@ -142,6 +147,18 @@ class Hooks:
         self._box = None
 
 
+def _log_qt(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+    """What Qt has to say goes into the log, not between the lines of a terminal."""
+    if "propagateSizeHints" in message:  # said for every window by the platform that draws nowhere
+        return
+    level = {
+        QtMsgType.QtDebugMsg: logging.DEBUG,
+        QtMsgType.QtInfoMsg: logging.INFO,
+        QtMsgType.QtWarningMsg: logging.WARNING,
+    }.get(kind, logging.ERROR)
+    log.log(level, "Qt: %s", message)
+
+
 def _tour_instead() -> int:
     from mrfstudio.ui.tour import render
 
@@ -150,8 +167,3 @@ def _tour_instead() -> int:
     paths = render(folder)
     print(f"{len(paths)} pictures are in {folder}")
     return 0
-
-
-def icon_folder() -> Path:
-    """Where the studio's own icons are."""
-    return assets.folder("assets") / "icons"

@@ -73,6 +73,10 @@ class Files(QObject):
                 f"{path.name} is of a kind that the window does not show: expected a session, picture, model or graph."
             )
 
+    def replaces(self, path: Path) -> bool:
+        """Whether a file brings all that is shown; a picture or a model is added to what is there."""
+        return path.name.lower().endswith((SESSION_ENDING, *GRAPHS))
+
     def open_graph(self, shown: GraphToShow) -> None:
         """Show a graph, or the one in a file, in the workspace for graphs."""
         self._window.show_workspace(GraphWorkspace.name)

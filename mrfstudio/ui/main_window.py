@@ -135,10 +135,11 @@ class MainWindow(QMainWindow):
         self._make_curves()
         if graph is not None:
             self.files.open_graph(graph)
-        elif file is not None:
-            self.files.open(file)
-        else:
+            return
+        if file is None or not self.files.replaces(file):
             self.workspace.start()
+        if file is not None:
+            self.files.open(file)
 
     # Workspaces -------------------------------------------------------------------------------------------------------
 

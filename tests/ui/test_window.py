@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QImage
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
@@ -317,3 +317,64 @@ def test_the_sheet_lists_every_key(studio: Studio) -> None:
     shown = {label.text() for label in sheet.findChildren(QWidget) if hasattr(label, "text")}
     assert {"Undo", "Clone browser", "Compare", "Whole picture"} <= shown
     sheet.deleteLater()
+
+
+def test_a_graph_with_many_states_is_shown(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "many.uai"
+    path.write_text("MARKOV\n2\n11 2\n1\n2 0 1\n22\n" + " ".join(["1", "2"] * 11) + "\n", encoding="ascii")
+    studio.window.files.open(path)
+    studio.until(lambda: studio.frame.lanes[0].model == "many.uai" and studio.frame.lanes[0].status == "converged")
+    studio.window.grab()
+    graph = studio.window.workspaces["graph"]
+    assert len(graph.palette.targets) == 11  # type: ignore[attr-defined]
+    assert graph.labels[10] == "state 10"  # type: ignore[attr-defined]
+
+
+def test_pictures_and_numbers_can_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = iter(
+        [tmp_path / "canvas.png", tmp_path / "curves.png", tmp_path / "curves.csv", tmp_path / "no" / "x.png"]
+    )
+    monkeypatch.setattr(
+        "mrfstudio.ui.export.QFileDialog.getSaveFileName", lambda *_: (str(next(chosen)), "PNG picture (*.png)")
+    )
+    studio.do("export_canvas")
+    studio.do("export_curves")
+    studio.do("export_curves")
+    assert QImage(str(tmp_path / "canvas.png")).width() >= 900
+    assert QImage(str(tmp_path / "curves.png")).width() > 400
+    lines = (tmp_path / "curves.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 16
+    assert lines[0].split(",")[:2] == ["lane", "iteration"]
+    studio.do("export_canvas")
+    assert "could not be written" in studio.messages[-1]
+
+
+def test_a_dropped_file_opens(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "two.uai"
+    path.write_text("MARKOV\n2\n2 2\n1\n2 0 1\n4\n2 1 1 2\n", encoding="ascii")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    where = QPointF(50, 50)
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    event = QDropEvent(where, Qt.DropAction.CopyAction, data, buttons, keys)
+    studio.window.dropEvent(event)
+    studio.until(lambda: studio.frame.lanes[0].model == "two.uai")
+
+
+def test_nothing_but_the_window_is_ever_a_window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    shown: list[QWidget] = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                shown.append(watched)
+            return False
+
+    watch = Watch()
+    QApplication.instance().installEventFilter(watch)  # type: ignore[union-attr]
+    try:
+        with studio_in(qtbot, theme, tmp_path) as studio:
+            studio.start()
+            assert set(shown) == {studio.window}
+    finally:
+        QApplication.instance().removeEventFilter(watch)  # type: ignore[union-attr]

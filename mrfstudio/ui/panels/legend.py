@@ -36,9 +36,14 @@ class Legend(QWidget):
         self.setAccessibleName("Legend")
         self.set_visible_layers([layer.name for layer in layers if layer.shown])
 
+    def set_labels(self, labels: Sequence[str]) -> None:
+        """Other labels, such as the states of another graph."""
+        self.swatches.labels = tuple(labels)
+        self.set_visible_layers(self._shown)
+
     def set_visible_layers(self, names: Iterable[str]) -> None:
         """Explain these layers, no others."""
-        shown = set(names)
+        self._shown = shown = set(names)
         self.swatches.set_parts("observed" in shown, bool(shown.intersection(LABEL_LAYERS)), "hints" in shown)
         for name, bar in self.bars.items():
             bar.setVisible(name in shown)
@@ -50,7 +55,7 @@ class Swatches(QWidget):
 
     def __init__(self, labels: Sequence[str]) -> None:
         super().__init__()
-        self._labels = tuple(labels)
+        self.labels = tuple(labels)
         self._shown: list[tuple[str, int | None, bool]] = []
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
@@ -60,9 +65,9 @@ class Swatches(QWidget):
         """Which swatches: ink, labels, stripes of hints."""
         self._shown = [("contour seen", None, False)] if observed else []
         if labels:
-            self._shown += [(name, index, False) for index, name in enumerate(self._labels)]
+            self._shown += [(name, index, False) for index, name in enumerate(self.labels)]
         if hints:
-            self._shown.append(("hint", len(self._labels) - 1, True))
+            self._shown.append(("hint", len(self.labels) - 1, True))
         self.setVisible(bool(self._shown))
         self.setAccessibleName("Colours: " + ", ".join(name for name, _, _ in self._shown))
         self.updateGeometry()
@@ -101,7 +106,7 @@ class Swatches(QWidget):
             top = row * self._row_height + (self._row_height - side) / 2
             square = QRectF(x + 1, top, side, side)
             painter.setPen(QPen(QColor(colours.outline), 1))
-            painter.setBrush(QColor(colours.ink if label is None else colours.labels[label]))
+            painter.setBrush(QColor(colours.ink if label is None else colours.labels[label % len(colours.labels)]))
             painter.drawRoundedRect(square, 3, 3)
             if striped:
                 _stripes(painter, square, colours)

@@ -18,6 +18,7 @@ from mrfstudio.ui.workspaces.label_workspace import LabelWorkspace
 LAYERS = tuple(
     layer for layer in SEGMENT_LAYERS if layer.name in ("belief", "decoded", "entropy", "difference", "hints")
 )
+COLOURS = 8  # labels that have a colour of their own; more states repeat them
 ADVICE = "Each square is a variable. Press a digit and click one to give it a state; Alt and a click show its marginal."
 
 
@@ -68,7 +69,11 @@ class GraphWorkspace(LabelWorkspace):
         belief = frame.lanes[0].pictures.get("belief") if frame.lanes else None
         if belief is not None and belief.shape[2] != self._states:
             self._states = belief.shape[2]
+            self.labels = tuple(f"state {state}" for state in range(self._states))
             self.palette.set_targets(tuple(_target(state) for state in range(self._states)))
+            self.panel.legend.set_labels(self.labels[:COLOURS])
+            if self.curves is not None:
+                self.curves.histogram.labels = self.labels
         super().on_frame(frame)
 
 
@@ -81,4 +86,4 @@ def _details(details: Mapping[str, object]) -> dict[str, object]:
 
 
 def _target(state: int) -> Target:
-    return Target(f"State {state}", "hints", state, state % 8, f"Say that these variables are in state {state}.")
+    return Target(f"State {state}", "hints", state, state % COLOURS, f"Say that these variables are in state {state}.")
