@@ -23,6 +23,7 @@ from typing import Any
 from mrfstudio.bench.measure import Report
 
 SIDE = 100
+SMALL, LARGE = "grid-border-16", "grid-border-64"
 STROKES = 150
 BETWEEN = (0.008, 0.04)  # seconds between two segments of a stroke, at random: mice send them at 25 to 125 a second
 BEAT = 0.002  # seconds between two beats that show whether the event loop is free
@@ -45,6 +46,11 @@ def run() -> Report:
                 "ms",
                 most=100,
             )
+        studio.use_model(LARGE)
+        large = studio.strokes()
+        report.add(f"stroke to first changed frame, {LARGE}, median", 1e3 * statistics.median(large.answers), "ms")
+        report.add(f"stroke to first changed frame, {LARGE}, 95 %", 1e3 * _quantile(large.answers, 0.95), "ms")
+        studio.use_model(SMALL)
         report.add("switching to another workspace", 1e3 * studio.switch(), "ms", most=100)
         report.add("closing while iterating", 1e3 * studio.close(), "ms", most=100)
     return report.finish()
@@ -167,7 +173,16 @@ class Studio:
         observed[20, 20:80] = observed[80, 20:81] = observed[20:80, 20] = observed[20:80, 80] = 0
         for command in (SetImage(observed, name="square"), SetLimits(10_000, 0.0), SetSpeed(None), Play()):
             self.controller.post(command)
-        self._wait(lambda: self._frame().shape == (SIDE, SIDE) and self._frame().iteration > 20)
+        self.use_model(SMALL)
+
+    def use_model(self, name: str) -> None:
+        """Iterate with another model, and be past its first iterations."""
+        from mrfstudio.engine.commands import SetModel
+
+        self.controller.post(SetModel(0, name))
+        self._wait(lambda: self.controller.answered and self._frame().lanes[0].model == name)
+        first = self._frame().iteration
+        self._wait(lambda: self._frame().shape == (SIDE, SIDE) and self._frame().iteration > first + 20)
 
     def _frame(self) -> Any:
         assert self.controller.newest is not None

@@ -34,7 +34,7 @@ from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 BUDGET = 0.010
 """Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
 STOP_WITHIN = 0.1
-HOLD = 0.02
+HOLD = 0.045
 """Seconds after a brush segment in which the next one is awaited before an iteration begins: a segment that came in the
 middle of a long iteration would have to wait for its end."""
 SWITCH = 0.001
@@ -42,7 +42,10 @@ SWITCH = 0.001
 PAINTING = 0.2
 """Seconds after the last brush segment in which a stroke is taken to go on."""
 STARVE = 0.06
-"""Seconds after which an iteration is due all the same, so that labels follow the brush; more where one takes long."""
+"""Seconds after which an iteration follows a segment at once, so that labels follow the brush: right after a segment is
+when the next one is furthest. More where an iteration takes long."""
+QUICK = 0.006
+"""Seconds of an iteration that nobody notices waiting for: then none is held back."""
 SHARE = 6
 """While somebody paints, iterations take at most one part in so many of the time."""
 LOAD_WITHIN = 1.0
@@ -96,7 +99,7 @@ class EngineThread(QObject):
         self._woken_at = 0.0
         self._woken_for = -1
         self._unseen = False
-        self._painted_at = self._iterated_at = self._iteration_seconds = 0.0
+        self._painted_at = self._iterated_at = self._iteration_seconds = self._hold_until = 0.0
         self._iteration = -1
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
@@ -176,8 +179,7 @@ class EngineThread(QObject):
     def _idle(self, wait: float | None) -> bool:
         """Wait for something to do, at most `wait` seconds; False when the thread is to end."""
         if wait == 0:
-            starve = max(STARVE, SHARE * self._iteration_seconds)
-            wait = max(0.0, min(self._painted_at + HOLD, self._iterated_at + starve) - time.monotonic())
+            wait = max(0.0, self._hold_until - time.monotonic())
         with self._changed:
             if wait != 0 and not self._stopping and not len(self._queue):
                 self._changed.wait(min(wait or 3600.0, FRAME_TIME) if self._unseen else wait)
@@ -195,11 +197,18 @@ class EngineThread(QObject):
                     self._broken.discard(item.workspace)
                     desk.session(item.workspace).apply(item.command, item.number)
                     if item.command.stroke is not None:
-                        self._painted_at = time.monotonic()
+                        self._hold()
                 else:
                     self._answer(desk, item)
             except Exception as error:
                 self._refuse(item.number, error)
+
+    def _hold(self) -> None:
+        """A brush segment came: wait for the next one, unless the last iteration is long ago."""
+        self._painted_at = time.monotonic()
+        hungry = self._iterated_at + max(STARVE, SHARE * self._iteration_seconds)
+        goes_on = self._iteration_seconds < QUICK or self._painted_at > hungry
+        self._hold_until = 0.0 if goes_on else self._painted_at + HOLD
 
     def _refuse(self, number: int, error: Exception) -> None:
         if isinstance(error, StudioError):

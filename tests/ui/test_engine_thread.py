@@ -257,3 +257,23 @@ def test_the_first_iterations_come_before_the_catalogue(desk: FakeDesk, qtbot: Q
     assert order[0] == "frame"
     assert desk.session("segment").iteration > 0
     assert thread.stop(5.0)
+
+
+def test_long_iterations_leave_room_for_the_brush_but_never_stop(
+    thread: EngineThread, desk: FakeDesk, qtbot: QtBot
+) -> None:
+    session = desk.session("segment")
+    session.seconds, session.per_advance = 0.02, 1
+    thread.show("segment")
+    thread.post("segment", Play())
+    qtbot.waitUntil(lambda: session.iteration > 3)
+    before, posted = session.iteration, 0
+    for step in range(40):
+        thread.post("segment", stroke(step))
+        posted += 1
+        qtbot.wait(15)
+    painted = session.iteration - before
+    assert 1 <= painted < 20  # about one in six parts of the time, not none and not all
+    assert sum(isinstance(command, Paint) for _, command in session.applied) == posted
+    before = session.iteration
+    qtbot.waitUntil(lambda: session.iteration > before + 10)
