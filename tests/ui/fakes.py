@@ -26,10 +26,12 @@ class FakeSession:
         self.serial = 0
         self.threads: set[str] = set()
         self.fail_next = ""
+        self.answer_first = False
 
     def apply(self, command: Command, number: int | None = None) -> None:
         self.threads.add(threading.current_thread().name)
         self.applied.append((number or 0, command))
+        self.answer_first = command.undoable
         if isinstance(command, Play):
             self.playing = True
         elif isinstance(command, Pause):
@@ -42,7 +44,9 @@ class FakeSession:
             text, self.fail_next = self.fail_next, ""
             raise RuntimeError(text)
         first = self.iteration
-        if self.playing:
+        if self.answer_first:  # an edit is shown before the next iteration
+            self.answer_first = False
+        elif self.playing:
             time.sleep(self.seconds)
             self.iteration += self.per_advance
         self.serial += 1
