@@ -23,7 +23,7 @@ from typing import Any
 from mrfstudio.bench.measure import Report
 
 SIDE = 100
-SMALL, LARGE = "grid-border-16", "grid-border-64"
+SMALL = "grid-border-16"
 STROKES = 150
 BETWEEN = (0.008, 0.04)  # seconds between two segments of a stroke, at random: mice send them at 25 to 125 a second
 BEAT = 0.002  # seconds between two beats that show whether the event loop is free
@@ -46,11 +46,12 @@ def run() -> Report:
                 "ms",
                 most=100,
             )
-        studio.use_model(LARGE)
-        large = studio.strokes()
-        report.add(f"stroke to first changed frame, {LARGE}, median", 1e3 * statistics.median(large.answers), "ms")
-        report.add(f"stroke to first changed frame, {LARGE}, 95 %", 1e3 * _quantile(large.answers, 0.95), "ms")
-        studio.use_model(SMALL)
+        for large in studio.other_models()[:1]:
+            studio.use_model(large)
+            slow = studio.strokes()
+            report.add(f"stroke to first changed frame, {large}, median", 1e3 * statistics.median(slow.answers), "ms")
+            report.add(f"stroke to first changed frame, {large}, 95 %", 1e3 * _quantile(slow.answers, 0.95), "ms")
+            studio.use_model(SMALL)
         report.add("switching to another workspace", 1e3 * studio.switch(), "ms", most=100)
         report.add("closing while iterating", 1e3 * studio.close(), "ms", most=100)
     return report.finish()
@@ -174,6 +175,11 @@ class Studio:
         for command in (SetImage(observed, name="square"), SetLimits(10_000, 0.0), SetSpeed(None), Play()):
             self.controller.post(command)
         self.use_model(SMALL)
+
+    def other_models(self) -> list[str]:
+        """Shipped models besides the small one, the largest first."""
+        assert self.controller.engine is not None
+        return [note.name for note in self.controller.engine.models if note.name != SMALL]
 
     def use_model(self, name: str) -> None:
         """Iterate with another model, and be past its first iterations."""

@@ -19,7 +19,7 @@ from mrfstudio.engine.commands import SetImage
 from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
 from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.model_file import ModelFileError, read_card, shipped_models
+from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models
 from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.inference import grid_belief_propagation
@@ -194,26 +194,31 @@ def _grid_algorithms() -> tuple[str, ...]:
 
 def _grid_models() -> tuple[ModelNote, ...]:
     """The shipped models that segment, the best first."""
-    notes = []
+    known: list[tuple[int, ModelNote]] = []
     for name in shipped_models():
         try:
-            note = _note(name)
+            file = read_card(name)
         except ModelFileError:
             continue  # a damaged file must not keep the window from opening; choosing it says what is wrong
-        if note.kind == "grid":
-            notes.append(note)
-    return tuple(sorted(notes, key=lambda note: note.name, reverse=True))
+        if file.kind == "grid":
+            known.append((_clones(file), _note(name)))
+    # As `mrfstudio segment` prefers them: more clones first, and a finished model before its draft.
+    return tuple(note for _, note in sorted(known, key=lambda pair: (-pair[0], pair[1].name)))
 
 
 def _note(name: str) -> ModelNote:
     file = read_card(name)
-    hyperparameters = file.card.get("hyperparameters") or {}
-    clones = hyperparameters.get("clones") or [0]
     scores = file.card.get("scores") or {}
     test = scores.get("test") if isinstance(scores.get("test"), dict) else scores
     iou = test.get("iou") if isinstance(test, dict) else None
-    title = f"{clones[0]} clones" + (f", IoU {iou:.2f}" if isinstance(iou, int | float) else "")
+    title = f"{_clones(file)} clones" + (f", IoU {iou:.2f}" if isinstance(iou, int | float) else "")
     return ModelNote(name, file.kind, title)
+
+
+def _clones(file: ModelFile) -> int:
+    """Hidden states of CONTOUR, as the card says; 0 where it does not."""
+    counts = (file.card.get("hyperparameters") or {}).get("clones") or [0]
+    return int(counts[0])
 
 
 def _device_in_words() -> str:

@@ -69,6 +69,15 @@ def test_what_was_loaded_names_models_algorithms_and_figures(desk: Desk) -> None
     assert [source.name for source in loaded.figures[:2]] == ["glyphs", "shapes"]
 
 
+def test_the_window_begins_with_the_model_that_the_command_prefers() -> None:
+    from mrfstudio.engine.segment import default_model
+
+    shipped = Desk().load().models
+    if not shipped:
+        pytest.skip("no model is shipped")
+    assert shipped[0].name == default_model()
+
+
 def test_labels_are_saved_as_they_are_decoded(desk: Desk, tmp_path: Path) -> None:
     desk.begin("segment")
     finish(desk)

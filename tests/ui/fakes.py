@@ -53,9 +53,9 @@ class FakeSession:
         scalars = tuple(Scalars(i + 1, 1 / (i + 1)) for i in range(first, self.iteration))
         lane = LaneFrame(0, "fake", "bp", self.iteration, "running", 0.1, {}, scalars)
         number = self.applied[-1][0] if self.applied else 0
-        return Frame(
-            self.serial, self.workspace, number, (4, 4), (0, 0, 4, 4), {"observed": np.ones((4, 4), np.uint8)}, (lane,)
-        )
+        layers = {"observed": np.ones((4, 4), np.uint8)}
+        whole = (0, 0, 4, 4)
+        return Frame(self.serial, self.workspace, number, (4, 4), whole, layers, (lane,), iteration=self.iteration)
 
     @property
     def wait(self) -> float | None:
