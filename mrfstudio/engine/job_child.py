@@ -20,6 +20,8 @@ from mrfstudio.engine.errors import StudioError
 
 MESSAGES = "messages.jsonl"
 ARGUMENTS = "arguments.json"
+GIVING_WAY = 10
+"""How far the child steps back in the queue for a core: a stroke in the window comes before a step of training."""
 
 
 def write_arguments(folder: Path, arguments: Mapping[str, Any]) -> None:
@@ -29,6 +31,8 @@ def write_arguments(folder: Path, arguments: Mapping[str, Any]) -> None:
 
 def main(function: str, folder: Path) -> int:
     """Run the function and tell its result or its error; the status is that of a command."""
+    if hasattr(os, "nice"):
+        os.nice(GIVING_WAY)
     commands: deque[dict[str, Any]] = deque()
     # A daemon, because a read of standard input cannot be interrupted when the work is done.
     threading.Thread(target=_listen, args=(commands, folder), daemon=True).start()

@@ -303,6 +303,9 @@ class MainWindow(QMainWindow):
         ShortcutSheet(self).open()
 
     def whats_this(self) -> None:
+        for widget in self.findChildren(QWidget):
+            if widget.toolTip() and not widget.whatsThis():  # what a tool tip says is what it is
+                widget.setWhatsThis(widget.toolTip())
         QWhatsThis.enterWhatsThisMode()
 
     def command_palette(self) -> None:

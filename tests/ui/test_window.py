@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QMessageBox,
     QScrollBar,
+    QWhatsThis,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -378,3 +379,12 @@ def test_nothing_but_the_window_is_ever_a_window(qtbot: QtBot, theme: Theme, tmp
             assert set(shown) == {studio.window}
     finally:
         QApplication.instance().removeEventFilter(watch)  # type: ignore[union-attr]
+
+
+def test_what_is_this_has_an_answer_wherever_a_tool_tip_is(studio: Studio) -> None:
+    studio.do("whats_this")
+    assert QWhatsThis.inWhatsThisMode()
+    QWhatsThis.leaveWhatsThisMode()
+    silent = [w for w in studio.window.findChildren(QWidget) if w.toolTip() and not w.whatsThis()]
+    assert silent == []
+    assert "wheel zooms" in studio.segment.canvas.whatsThis()
