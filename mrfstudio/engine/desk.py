@@ -46,8 +46,10 @@ class Desk:
         `figures` is how many pictures a gallery of clones is measured on.
         """
         torch.set_flush_denormal(True)  # denormal messages would make an iteration ten times slower
-        # One core is the window's: painting beside an engine on all cores makes both wait.
-        torch.set_num_threads(max(1, torch.get_num_threads() - 1))
+        # A second thread only where a session's work is worth it: a small operation that waits for a thread which the
+        # window keeps from its core takes many times as long.
+        self._threads = torch.get_num_threads()
+        torch.set_num_threads(1)
         self._figures = figures
         self._sessions: dict[str, Session] = {}
         self._galleries: dict[str, CloneGallery] = {}
@@ -61,14 +63,14 @@ class Desk:
         known = catalogue()
         fitting = {"segment": _grid_algorithms(), "graph": tuple(entry.name for entry in known.algorithms)}
         given = tuple(ModelNote(name, "grid", f"{model.clones[0]} clones") for name, model in self._models.items())
-        return Loaded(known, (*given, *_grid_models()), figure_sources(), _device_in_words(), fitting)
+        return Loaded(known, (*given, *_grid_models()), figure_sources(), _device_in_words(self._threads), fitting)
 
     def session(self, workspace: str) -> Session:
         """The session of a workspace, made when it is first asked for."""
         if workspace not in self._sessions:
             if workspace != self._segment.name:
                 raise StudioError("No graph is open here: open a .uai or .fg file first.")
-            self._sessions[workspace] = Session(self._segment, self._first_model())
+            self._sessions[workspace] = Session(self._segment, self._first_model(), threads=self._threads)
         return self._sessions[workspace]
 
     def _first_model(self) -> str:
@@ -100,7 +102,9 @@ class Desk:
         """Show the first example, as something to look at rather than as somebody's work."""
         picture = first_example()
         document = self._segment.opened(SetImage(picture.observed, picture.truth, picture.name))
-        self._sessions[workspace] = Session(self._segment, self._first_model(), document=document)
+        self._sessions[workspace] = Session(
+            self._segment, self._first_model(), document=document, threads=self._threads
+        )
         return picture.name
 
     def save_labels(self, workspace: str, path: str, lane: int = 0) -> str:
@@ -132,6 +136,7 @@ class Desk:
     def open_session(self, workspace: str, path: str) -> str:
         """Show the session of a file; returns the name of its workspace."""
         session = load_session(path, {self._segment.name: self._segment})
+        session.timeline.stage.threads = self._threads
         self._sessions[session.workspace.name] = session
         return session.workspace.name
 
@@ -148,7 +153,7 @@ class Desk:
         if not isinstance(graph, FactorGraph):
             name = Path(graph).name
             graph = read_graph(graph)
-        self._sessions[workspace] = Session(GraphWorkspace({name: graph}, shape), name)
+        self._sessions[workspace] = Session(GraphWorkspace({name: graph}, shape), name, threads=self._threads)
         return name
 
     # Models -----------------------------------------------------------------------------------------------------------
@@ -221,8 +226,7 @@ def _clones(file: ModelFile) -> int:
     return int(counts[0])
 
 
-def _device_in_words() -> str:
+def _device_in_words(threads: int) -> str:
     device = choose_device("auto").type
-    threads = torch.get_num_threads()
     named = {"cpu": "CPU", "cuda": "CUDA", "mps": "Metal"}[device]
     return f"{named} · {threads} thread{'' if threads == 1 else 's'}"

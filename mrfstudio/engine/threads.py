@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import torch
 
-WORTH_TWO = 1_000_000
+WORTH_TWO = 4_000_000
 """Entries below which waking a second thread for every operation costs more than it brings (measured: 3× slower at
-80,000 entries)."""
+80,000 entries, 10 % slower at 1.4 million, a third faster at 8.6 million). Below it the other core is the window's."""
 
 
 @contextmanager
