@@ -198,3 +198,13 @@ def test_wrong_shapes_are_refused_in_one_sentence() -> None:
         model.load_tensors({"weights": torch.zeros(1), "emission": model.emission})
     with pytest.raises(GridError, match="2 labels"):
         model.shape_of(Evidence(torch.zeros(2, 2, 2)))
+
+
+def test_a_model_without_tying_starts_from_a_tied_one() -> None:
+    tied = GridMRF((8, 1, 1), tying="square")
+    tied.randomise(3, [0.1, 0.7, 0.2])
+    free = GridMRF((8, 1, 1))
+    free.load_tensors(tied.tensors())
+    assert torch.equal(free.weights, tied.potentials)
+    with pytest.raises(GridError, match="weights"):
+        GridMRF((16, 1, 1)).load_tensors(tied.tensors())

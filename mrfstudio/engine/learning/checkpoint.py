@@ -45,12 +45,13 @@ class TrainingState:
     waited: int = 0
     parameters: dict[str, Tensor] = field(default_factory=dict)
     moments: dict[str, Tensor] = field(default_factory=dict)
+    average: dict[str, Tensor] = field(default_factory=dict)
     best: dict[str, Tensor] = field(default_factory=dict)
     learner: dict[str, Tensor] = field(default_factory=dict)
     curves: Curves = field(default_factory=Curves)
 
 
-GROUPS = ("parameters", "moments", "best", "learner")
+GROUPS = ("parameters", "moments", "average", "best", "learner")
 
 
 def training_path(model_path: str | os.PathLike[str]) -> Path:

@@ -198,6 +198,14 @@ class Learner(Parameters):
     beta2: float = number(
         0.999, "Memory of the squared gradient (Adam's second β).", low=0.0, high=1.0, high_open=True, advanced=True
     )
+    averaging: float = number(
+        0.0,
+        "Memory of the averaged parameters, which are then the ones that are validated and kept; 0 averages nothing.",
+        low=0.0,
+        high=1.0,
+        high_open=True,
+        advanced=True,
+    )
     validate_every: int = integer(
         0, "Steps between two validations; 0 validates after every epoch.", low=0, unit="steps"
     )

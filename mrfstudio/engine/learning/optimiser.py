@@ -47,6 +47,17 @@ def update(
 
 
 @torch.no_grad()
+def follow(average: Moments, parameters: Mapping[str, Tensor], memory: float, step: int) -> None:
+    """Move the averages towards the parameters, in place. `step` counts from 1.
+
+    An exponential mean with the given memory; early on a shorter one, so that the start is forgotten.
+    """
+    keep = min(memory, step / (step + 9.0))
+    for name, parameter in parameters.items():
+        average[name].lerp_(parameter, 1 - keep)
+
+
+@torch.no_grad()
 def gradient_norm(parameters: Mapping[str, Tensor]) -> float:
     """The Euclidean norm of all gradients together, added up in float64 so that it overflows late."""
     squares = 0.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,10 +72,20 @@ class Stepper:
         optimiser.update(parameters, state.moments, learner.optimiser, state.step + 1, rate, betas)
         with torch.no_grad():
             learner.after_step(self.model)
+        self._average(learner, state)
         state.learner = dict(result.state)
         state.step += 1
         state.items += len(indices)
         return StepResult(result.loss, norm, len(indices), result.scalars)
+
+    def _average(self, learner: Learner, state: TrainingState) -> None:
+        if learner.averaging == 0:
+            state.average = {}
+            return
+        parameters = self.trained()
+        if not state.average:
+            state.average = copies(parameters)
+        optimiser.follow(state.average, parameters, learner.averaging, state.step + 1)
 
     def _indices(self, step: int, learner: Learner) -> tuple[Tensor, int]:
         """The items of a step: each epoch goes once through the data in an order that (seed, epoch) gives."""
@@ -131,3 +142,15 @@ def assign(tensors: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> None:
     """Write values into live tensors in place, on their own device and in their own precision."""
     for name, tensor in tensors.items():
         tensor.copy_(values[name])
+
+
+@contextmanager
+def exchanged(tensors: Mapping[str, Tensor], values: Mapping[str, Tensor]) -> Iterator[None]:
+    """For a while the live tensors named in `values` hold those instead."""
+    live = {name: tensors[name] for name in values}
+    before = copies(live)
+    assign(live, values)
+    try:
+        yield
+    finally:
+        assign(live, before)

@@ -39,7 +39,7 @@ from mrfstudio.engine.learning.progress import (
     ending_sentence,
     smoothed,
 )
-from mrfstudio.engine.learning.stepper import Diverged, Stepper, StepResult, assign, copies
+from mrfstudio.engine.learning.stepper import Diverged, Stepper, StepResult, assign, copies, exchanged
 from mrfstudio.engine.learning.validation import keep_best, validate
 
 CHECKPOINT_SECONDS = 60.0
@@ -98,8 +98,8 @@ class Trainer:
 
     @property
     def kept(self) -> dict[str, Tensor]:
-        """The tensors worth keeping now: those of the best validation, or the present ones before the first."""
-        return dict(self.state.best) if self.state.best else copies(self.model.tensors())
+        """The tensors worth keeping now: those of the best validation, or before the first the ones it would see."""
+        return dict(self.state.best) if self.state.best else copies(self.model.tensors()) | self.state.average
 
     def run(self) -> Iterator[Progress]:
         """Train; gives one record a step, records with state `paused` while paused, and a last one, `done`."""
@@ -229,8 +229,9 @@ class Trainer:
         if self.data.validation is None:
             return {}
         began = self._clock()
-        metrics = validate(self.learner, self.model, self.data.validation, self.seed)
-        keep_best(self.state, self.learner, metrics, self.model.tensors())
+        with exchanged(self.model.tensors(), self.state.average):
+            metrics = validate(self.learner, self.model, self.data.validation, self.seed)
+            keep_best(self.state, self.learner, metrics, self.model.tensors())
         self._pace.validation_seconds = self._clock() - began
         self._validated_step = self.state.step
         return metrics
@@ -295,6 +296,8 @@ class Trainer:
         if self.state.best:
             kept_step = self.state.best_step
             assign(self.model.tensors(), self.state.best)
+        elif self.state.average:
+            assign(self._stepper.trained(), self.state.average)
         record = self._record(validation=validation, state="done")
         if validation:
             self.state.curves.annotate(record)

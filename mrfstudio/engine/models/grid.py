@@ -133,16 +133,30 @@ class GridMRF:
         return {"weights": self.weights, "emission": self.emission}
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take the tensors of an equal model, or of one with fewer clones of the first label: these are then split."""
+        """Take the tensors of an equal model, of a tied one, or of one with fewer clones of the first label.
+
+        Without tying, tied potentials are only a start; of fewer clones each is split.
+        """
         for name, tensor in self.tensors().items():
             given = tensors.get(name)
             if name == "weights" and given is not None and given.shape != tensor.shape:
-                given = self._split_from(given)
+                untied = self._untied(given)
+                given = self._split_from(given) if untied is None else untied
             if given is None or given.shape != tensor.shape:
                 found = tuple(tensors[name].shape) if name in tensors else "missing"
                 raise GridError(f"The tensor {name!r} is {found}: expected shape {tuple(tensor.shape)}.")
             with torch.no_grad():
                 tensor.copy_(given)
+
+    def _untied(self, weights: Tensor) -> Tensor | None:
+        """The potentials of a tied model with the same clones, for a model without tying; else None."""
+        if self.tying != "free" or self.clones[0] % ELEMENTS:
+            return None
+        tied = GridMRF(**{**self.hyperparameters(), "tying": "square"})
+        if weights.shape != tied.weights.shape:
+            return None
+        tied.weights.copy_(weights)
+        return tied.potentials
 
     def _split_from(self, weights: Tensor) -> Tensor | None:
         """Weights of a model whose clones of the first label, each cut into equal parts, are this model's; else None.
