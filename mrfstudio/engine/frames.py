@@ -207,3 +207,15 @@ class CloneGallery:
     patches: np.ndarray
     potentials: np.ndarray
     ownership: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SigmaMap:
+    """Upper bounds of σ_max over α (columns,) and coupling (rows,): sigma_max (rows, columns) float64.
+
+    Below 1 convergence is guaranteed.
+    """
+
+    alphas: np.ndarray
+    couplings: np.ndarray
+    sigma_max: np.ndarray
