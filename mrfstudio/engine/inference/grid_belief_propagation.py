@@ -8,6 +8,7 @@ Temperature 0, and temperatures too low for the linear domain, loop over the sen
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -17,9 +18,12 @@ from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.grid_kernel import (
     SCALE_DOWN,
+    Prepared,
+    advanced_messages,
+    linear_evidence,
     multiply_all,
     next_messages,
-    rescaling_stride,
+    prepared,
     span,
     uniform_messages,
     widest_span,
@@ -42,7 +46,7 @@ class GridBeliefPropagation(Kernel):
     def covers(self, algorithm: BeliefPropagation, model: GridMRF) -> bool:
         if algorithm.kernel == "generic" or algorithm.schedule != "parallel":
             return False
-        return span(model.potentials.detach()) < 2 * widest_span(model.weights.dtype)
+        return _prepared(model).span < 2 * widest_span(model.weights.dtype)
 
     def init(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence) -> GridMessages:
         log_evidence = self._evidence(model, evidence)
@@ -52,12 +56,24 @@ class GridBeliefPropagation(Kernel):
     def step(
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
     ) -> GridMessages:
-        log_evidence, shape, old = self._evidence(model, evidence), model.shape_of(evidence), state.messages
-        proposal = _proposal(old, model.potentials, log_evidence, shape, algorithm.temperature)
-        with torch.no_grad():
-            residual = torch.sub(proposal, old).abs_().amax() / model.states if old.numel() else old.new_zeros(())
+        old = state.messages
+        proposal, change = self._proposal(algorithm, model, evidence, old)
+        residual = change / model.states
         messages = _damped(proposal, old, algorithm.damping) if algorithm.damping else proposal
         return GridMessages(state.iteration + 1, residual, messages)
+
+    def _proposal(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, old: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The undamped messages and the largest change of an entry."""
+        log_evidence, shape, ready = self._evidence(model, evidence), model.shape_of(evidence), _prepared(model)
+        flows = torch.is_grad_enabled() and any(t.requires_grad for t in (old, model.weights, log_evidence))
+        if old.numel() and not flows and algorithm.temperature == 1.0 and ready.span < widest_span(old.dtype):
+            linear = evidence.derived(model, "linear states", lambda: linear_evidence(log_evidence))
+            return advanced_messages(old, ready, linear, shape)
+        new = _proposal(old, model.potentials, log_evidence, shape, algorithm.temperature)
+        with torch.no_grad():
+            return new, torch.sub(new, old).abs_().amax() if old.numel() else old.new_zeros(())
 
     def beliefs(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
         return _as_image(_state_beliefs(model, self._evidence(model, evidence), state.messages), evidence)
@@ -95,6 +111,18 @@ class GridBeliefPropagation(Kernel):
         return evidence.derived(model, "states", lambda: _checked(model, evidence))
 
 
+# By model, with the version of its weights: a trainer changes them in place.
+_ready: WeakKeyDictionary[GridMRF, tuple[int, Prepared]] = WeakKeyDictionary()
+
+
+def _prepared(model: GridMRF) -> Prepared:
+    version, ready = _ready.get(model, (-1, None))
+    if ready is None or version != model.weights._version:
+        ready = prepared(model.potentials.detach())
+        _ready[model] = model.weights._version, ready
+    return ready
+
+
 def _checked(model: GridMRF, evidence: Evidence) -> Tensor:
     log_evidence = model.state_evidence(evidence)
     dead = torch.isneginf(log_evidence).all(0)
@@ -107,12 +135,12 @@ def _checked(model: GridMRF, evidence: Evidence) -> Tensor:
 
 def _state_beliefs(model: GridMRF, log_evidence: Tensor, messages: Tensor) -> Tensor:
     """Normalised beliefs (S, N). Without gradients a product of messages does, which is several times faster."""
-    potentials = model.potentials.detach()
-    wide = span(potentials) >= widest_span(messages.dtype)
+    ready = _prepared(model)
+    wide = ready.span >= widest_span(messages.dtype)
     if wide or (torch.is_grad_enabled() and (messages.requires_grad or log_evidence.requires_grad)):
         return torch.softmax(log_evidence + torch.log(messages).sum(0), 0)
     product = torch.exp(log_evidence - log_evidence.amax(0, keepdim=True))
-    return multiply_all(messages, product, torch.empty_like(product), rescaling_stride(potentials)).mul_(SCALE_DOWN)
+    return multiply_all(messages, product, torch.empty_like(product), ready.stride).mul_(SCALE_DOWN)
 
 
 def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:

@@ -17,6 +17,7 @@ often enough that it never underflows, whatever the evidence says.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -32,6 +33,11 @@ SCALE_DOWN = 2.0**-60
 def exponentiated(potentials: Tensor) -> Tensor:
     """exp(W - max W) of each matrix, (matrices, S, S): a constant factor changes no message."""
     return torch.exp(potentials - potentials.amax(dim=(1, 2), keepdim=True))
+
+
+def linear_evidence(log_evidence: Tensor) -> Tensor:
+    """Evidence (S, N) out of the log domain, 1 at the largest state of a pixel."""
+    return torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
 
 
 def span(potentials: Tensor) -> float:
@@ -138,7 +144,7 @@ class _Step(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, messages: Tensor, potentials: Tensor, log_evidence: Tensor, shape: GridShape) -> Tensor:
         factors = exponentiated(potentials)
-        evidence = torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
+        evidence = linear_evidence(log_evidence)
         work = messages.new_empty((3, *evidence.shape))
         norms = messages.new_empty((shape.connectivity, evidence.shape[1]))
         received = torch.empty_like(messages)
@@ -179,10 +185,9 @@ class _Memory:
             "deltas": (2, directions, states, pixels),
             "work": (3, states, pixels),
         }
-        self.flat = _take_memory(sum(math.prod(size) for size in sizes.values()), like)
-        parts = self.flat[: sum(math.prod(size) for size in sizes.values())].split(
-            [math.prod(s) for s in sizes.values()]
-        )
+        lengths = [math.prod(size) for size in sizes.values()]
+        self.flat = _take_memory(sum(lengths), like)
+        parts = self.flat[: sum(lengths)].split(lengths)
         views = {name: part.view(size) for (name, size), part in zip(sizes.items(), parts, strict=True)}
         self.messages, self.totals, self.norms = views["messages"], views["totals"], views["norms"]
         self.deltas, self.work = views["deltas"], views["work"]
@@ -192,25 +197,56 @@ class _Memory:
         return _Sent(self.messages[step + 1], self.messages[step], self.totals[step], self.norms[step])
 
     def give_back(self) -> None:
-        _spare_memory[:] = [self.flat]
+        _spare.memory = self.flat
 
 
-# A finished run leaves its memory here for the next: fresh pages cost as much as the matrix products. One piece only.
-_spare_memory: list[Tensor] = []
+# A finished run leaves its memory here for the next: fresh pages cost as much as the matrix products. One piece for
+# each thread.
+_spare = threading.local()
 
 
 def _take_memory(size: int, like: Tensor) -> Tensor:
-    if _spare_memory:
-        spare = _spare_memory.pop()
-        if spare.numel() >= size and spare.dtype == like.dtype and spare.device == like.device:
-            return spare
+    spare: Tensor | None = getattr(_spare, "memory", None)
+    _spare.memory = None
+    if spare is not None and spare.numel() >= size and spare.dtype == like.dtype and spare.device == like.device:
+        return spare
     return like.new_empty(size)
+
+
+class Prepared(NamedTuple):
+    """What depends on the potentials alone: exp(W) (matrices, S, S), the rescaling stride and the span."""
+
+    factors: Tensor
+    stride: int
+    span: float
+
+
+def prepared(potentials: Tensor) -> Prepared:
+    """Once for a model whose potentials stay, instead of at every iteration."""
+    return Prepared(exponentiated(potentials), rescaling_stride(potentials), span(potentials))
+
+
+@torch.no_grad()
+def advanced_messages(messages: Tensor, ready: Prepared, evidence: Tensor, shape: GridShape) -> tuple[Tensor, Tensor]:
+    """`next_messages` without gradients from `linear_evidence`, and the largest change of an entry of a message."""
+    states, pixels = evidence.shape
+    flat = _take_memory((3 * states + shape.connectivity) * pixels, evidence)
+    work, norms = flat[: (3 * states + shape.connectivity) * pixels].split(
+        (3 * states * pixels, shape.connectivity * pixels)
+    )
+    work, norms = work.view(3, states, pixels), norms.view(-1, pixels)
+    received = torch.empty_like(messages)
+    multiply_all(messages, evidence, work[2], ready.stride)
+    send(work[2], messages, ready.factors, shape, received, norms, work)
+    extremes = [torch.aminmax(torch.sub(new, old, out=work[0])) for new, old in zip(received, messages, strict=True)]
+    _spare.memory = flat
+    return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
 
 
 def _unroll(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> _Memory:
     """Run all iterations from uniform messages and keep them."""
     factors, stride = exponentiated(potentials), rescaling_stride(potentials)
-    evidence = torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
+    evidence = linear_evidence(log_evidence)
     memory = _Memory(evidence, shape, iterations)
     for step in range(iterations):
         received, messages, total, norms = memory.sent(step)
@@ -292,7 +328,7 @@ def unrolled_beliefs(
 def run_beliefs(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> Tensor:
     """The same as `unrolled_beliefs` without gradients, in the memory of two sets of messages."""
     factors, stride = exponentiated(potentials), rescaling_stride(potentials)
-    evidence = torch.exp(log_evidence - log_evidence.amax(dim=0, keepdim=True))
+    evidence = linear_evidence(log_evidence)
     old = uniform_messages(shape, len(evidence), evidence)
     new = torch.empty_like(old)
     work = evidence.new_empty((3, *evidence.shape))

@@ -17,6 +17,7 @@ from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchS
 from mrfstudio.engine.learning.query import Query, query_objective
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING, SegmentationScores, segmentation_scores
 from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.engine.threads import side_by_side
 
 SMALLEST_BELIEF = 1e-30
 Labels = NDArray[np.uint8]
@@ -54,21 +55,30 @@ class GridObjective:
             labels, noisy = windows(labels, noisy, learner.crop, context)
         iterations = iterations_now(learner, context)
         total, gradient = 0.0, torch.zeros_like(model.weights)
-        for start in range(0, len(labels), learner.images_at_once):
-            part = slice(start, start + learner.images_at_once)
+        parts = [
+            slice(start, min(start + learner.images_at_once, len(labels)))
+            for start in range(0, len(labels), learner.images_at_once)
+        ]
+
+        def differentiated(part: slice) -> tuple[float, Tensor]:
             loss = _loss_bits(model, labels[part], noisy[part], iterations, learner)
-            (found,) = torch.autograd.grad(loss, model.weights)
-            norm = float(found.norm()) / len(labels[part])
+            return loss.item(), torch.autograd.grad(loss, model.weights)[0]
+
+        for part, (loss, found) in zip(parts, side_by_side(differentiated, parts), strict=True):
+            norm = float(found.norm()) / (part.stop - part.start)
             gradient.add_(found, alpha=min(1.0, learner.clip_images / norm) if learner.clip_images and norm else 1.0)
-            total += loss.item()
+            total += loss
         model.weights.grad = gradient / len(labels)
         return BatchResult(total / len(labels), float(len(labels)), {"iterations": float(iterations)}, state)
 
     def validate(self, learner: Query, model: GridMRF, source: BatchSource) -> dict[str, float]:
         with_own, without = NOTHING, NOTHING
-        for start in range(0, len(source), learner.images_at_once):
+
+        def part(start: int) -> tuple[SegmentationScores, SegmentationScores]:
             batch = source[torch.arange(start, min(start + learner.images_at_once, len(source)))]
-            own, others = scores(model, batch["images"], batch["noisy_images"], learner.iterations)
+            return scores(model, batch["images"], batch["noisy_images"], learner.iterations)
+
+        for own, others in side_by_side(part, range(0, len(source), learner.images_at_once)):
             with_own, without = with_own + own, without + others
         return {**with_own.means(), **without.means("_without_evidence")}
 
