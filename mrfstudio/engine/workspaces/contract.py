@@ -20,7 +20,7 @@ from torch import Tensor
 from mrfstudio.engine.commands import Command, SetImage
 from mrfstudio.engine.document import Document, LayerSpec, blank_document, frozen, painted
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.evidence import AnyEvidence
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.run import Limits
@@ -37,7 +37,7 @@ class LaneView:
     document: Document
     model: Any
     algorithm: Algorithm
-    evidence: Evidence
+    evidence: AnyEvidence
     state: State
     previous: State | None = None
 
@@ -140,7 +140,7 @@ class Workspace:
         """The workspace that `saved` described."""
         return cls()
 
-    def evidence(self, document: Document, model: Any) -> Evidence:
+    def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """What the layers say, for one model. Raises `ContradictoryEvidence` where nothing is left of a node."""
         raise NotImplementedError
 
