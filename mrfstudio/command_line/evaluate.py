@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mrfstudio.command_line.shared import DONE, add_json, print_json, progress
+from mrfstudio.command_line.shared import DONE, add_json, parse_options, print_json, progress
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("evaluate", help="scores of a model on held-out data")
+    parser = commands.add_parser(
+        "evaluate",
+        help="scores of a model on held-out data",
+        description="Scores of a model on held-out data. Further options are those of the data set.",
+    )
     parser.add_argument("model", metavar="NAME|PATH", help="a shipped model's name or a model file")
     parser.add_argument("--data", required=True, metavar="NAME[:PATH]", help="such as border:FILE.npz")
     parser.add_argument("--split", choices=("test", "val", "train"), default="test")
@@ -18,13 +22,16 @@ def add(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument("--iterations", metavar="N", help="iterations of belief propagation (default 15)")
     add_json(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, open_options=True)
 
 
 def run(options: argparse.Namespace) -> int:
+    from mrfstudio.engine.data.contract import parse_data
     from mrfstudio.engine.evaluate import evaluate_model
     from mrfstudio.engine.inference.run import Limits
 
+    dataset = parse_data(options.data).dataset
+    chosen = parse_options(options.unknown, dataset.fields(), f"The data set {dataset.name}")
     with progress(f"evaluating {options.model}") as tick:
         result = evaluate_model(
             options.model,
@@ -35,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             iterations=Limits(iterations=options.iterations or 15).iterations,
             tick=tick,
+            **chosen,
         )
     if not print_json(options.json, result):
         print(f"{result['model']} on {result['images']} {result['split']} images of {result['data']}:")

@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
         description="Train a model. Further options are those of the model and the learner, such as --clones 16 or "
         "--learning-rate 0.01; a wrong one is answered with the near name.",
     )
-    parser.add_argument("model", metavar="MODEL", help="grid, …")
+    parser.add_argument("model", metavar="MODEL", help="grid, ising, rbm, crbm, factor-graph, …")
     parser.add_argument("--learner", default="query", metavar="NAME", help="how to learn (default query)")
     parser.add_argument(
         "--data", metavar="NAME[:PATH]", help="what to learn from (default: what the model is made for)"

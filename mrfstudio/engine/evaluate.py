@@ -12,6 +12,7 @@ import torch
 from mrfstudio.engine.catalogue import ending
 from mrfstudio.engine.data.contract import Splits, parse_data
 from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.evaluate_density import evaluate_graph
 from mrfstudio.engine.files.model_file import load_model
 from mrfstudio.engine.learning.query_grid import scores
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING
@@ -33,15 +34,19 @@ def evaluate_model(
     seed: int = 0,
     iterations: int = 15,
     tick: Tick = lambda text: None,
+    **data_options: Any,
 ) -> dict[str, Any]:
-    """Scores of a model file or shipped model on one split; plain values ready for JSON."""
+    """Scores of a model file or shipped model on one split; plain values ready for JSON.
+
+    `data_options` are parameters of the data set, such as those that it was trained with.
+    """
     file = load_model(model)
     if file.kind not in EVALUATORS:
         raise StudioError(f"A {file.kind} model cannot be evaluated: expected {' or '.join(EVALUATORS)}.")
     if limit is not None and limit < 1:
         raise StudioError(f"--limit is {limit}: expected at least 1 image.")
     trained = build_model(file)
-    splits = parse_data(data).open()
+    splits = parse_data(data).open(**data_options)
     if split not in splits:
         raise StudioError(f"{data} has no {split} split{ending(split, splits)} It has {', '.join(splits)}.")
     started = time.perf_counter()
@@ -91,4 +96,8 @@ def _evaluate_grid(
     }
 
 
-EVALUATORS = {"grid": _evaluate_grid}
+EVALUATORS: dict[str, Callable[..., dict[str, Any]]] = {
+    "grid": _evaluate_grid,
+    "ising": evaluate_graph,
+    "factor-graph": evaluate_graph,
+}

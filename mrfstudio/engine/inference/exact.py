@@ -56,7 +56,7 @@ class Exact(Algorithm):
             return reason
         limit = int(self.memory * 1e9) if self.memory else int(0.75 * available_bytes())
         # Elimination answers "far too large" in a moment where a contraction path of such a graph takes seconds.
-        needed = model.derived("elimination", lambda: elimination_bytes(model, HOPELESS))
+        needed = model.structural("elimination", lambda: elimination_bytes(model, HOPELESS))
         if needed <= HOPELESS:
             plan = _plan(model)
             if plan.bytes <= limit and plan.widest <= MOST_AXES:
@@ -124,8 +124,14 @@ class _Plan:
     widest: int
 
 
+@torch.no_grad()
+def exact_log_partition(model: FactorGraph) -> float:
+    """log Z alone, without the marginals: a third of the memory. The caller has asked `Exact.supports`."""
+    return model.constant + float(_log_partition(model, model.unary, [group.tables for group in model.groups]))
+
+
 def _plan(model: FactorGraph) -> _Plan:
-    return model.derived("contraction plan", lambda: _make_plan(model))
+    return model.structural("contraction plan", lambda: _make_plan(model))
 
 
 def _make_plan(model: FactorGraph) -> _Plan:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, integer
-from mrfstudio.engine.evidence import AnyEvidence, Evidence
+from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import Algorithm, Kernel, Model, State, kernel, nothing_changed
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.models.factor_graph import FactorGraph
@@ -37,33 +37,20 @@ class Gibbs(Algorithm):
     )
     seed: int = integer(0, "The same seed gives the same samples.", low=0)
 
-    def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
+    def resume(self, model: Model, evidence: Evidence, state: State) -> State:
         """The chains go on; samples under other evidence no longer count, and the burn-in begins again."""
-        assert isinstance(state, ChainState)
-        return state.forgotten()
+        assert isinstance(state, Samples)
+        return replace(state, iteration=0, counts=torch.zeros_like(state.counts), counted=0)
 
 
 @dataclass(frozen=True, eq=False)
-class ChainState(State):
-    """What every sampler's state has: how many sweeps count so far, and the state of its generator."""
-
-    counted: int
-    generator: Tensor
-
-    def forgotten(self) -> ChainState:
-        """The same chains with nothing counted."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, eq=False)
-class Samples(ChainState):
-    """Chains (chains, variables) and per-chain visit counts (chains, size) after the burn-in."""
+class Samples(State):
+    """Chains (chains, variables), per-chain visit counts (chains, size) after the burn-in, and the generator."""
 
     chains: Tensor
     counts: Tensor
-
-    def forgotten(self) -> Samples:
-        return replace(self, iteration=0, counts=torch.zeros_like(self.counts), counted=0)
+    counted: int
+    generator: Tensor
 
 
 @kernel(Gibbs, FactorGraph)
@@ -75,7 +62,7 @@ class GibbsOnGraph(Kernel):
         generator = torch.Generator(device=local.device).manual_seed(algorithm.seed)
         start = _categorical(model, local.expand(algorithm.chains, -1), generator)
         counts = local.new_zeros((algorithm.chains, model.packing.size))
-        return Samples(0, nothing_changed(local), 0, generator.get_state(), start, counts)
+        return Samples(0, nothing_changed(local), start, counts, 0, generator.get_state())
 
     def step(self, algorithm: Gibbs, model: FactorGraph, evidence: Evidence, state: Samples) -> Samples:
         local = model.local_potentials(evidence)
@@ -83,7 +70,7 @@ class GibbsOnGraph(Kernel):
         generator.set_state(state.generator)
         chains = state.chains
         for variables in variable_colors(model):
-            conditional = _conditionals(model, local, chains)
+            conditional = conditionals(model, local, chains)
             if algorithm.sampler == "metropolis":
                 fresh = _metropolis(model, conditional, chains, generator)
             else:
@@ -97,7 +84,7 @@ class GibbsOnGraph(Kernel):
             counted += 1
         error = standard_error(counts, counted)
         residual = error.max() if counted > 1 and error.numel() else nothing_changed(local)
-        return Samples(iteration, residual, counted, generator.get_state(), chains, counts)
+        return Samples(iteration, residual, chains, counts, counted, generator.get_state())
 
     def beliefs(self, algorithm: Gibbs, model: FactorGraph, evidence: Evidence, state: Samples) -> Tensor:
         if state.counted == 0:  # still burning in: where the chains are now
@@ -112,7 +99,7 @@ def standard_error(counts: Tensor, counted: int) -> Tensor:
     return frequencies.std(0) / frequencies.shape[0] ** 0.5
 
 
-def _conditionals(model: FactorGraph, local: Tensor, chains: Tensor) -> Tensor:
+def conditionals(model: FactorGraph, local: Tensor, chains: Tensor) -> Tensor:
     """log p(x_i | the rest) + const for every variable in every chain, (chains, size)."""
     if not model.groups:
         return local.expand(chains.shape[0], -1)

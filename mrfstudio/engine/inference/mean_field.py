@@ -111,7 +111,7 @@ def _color_masks(model: FactorGraph) -> list[Tensor]:
             masks.append(chosen[owner])
         return masks
 
-    return model.derived("colour masks", make)
+    return model.structural("colour masks", make)
 
 
 def _blocks(model: FactorGraph, q: Tensor) -> list[list[Tensor]]:

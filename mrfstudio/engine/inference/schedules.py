@@ -21,7 +21,7 @@ def factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
 
 def variable_colors(graph: FactorGraph) -> list[Tensor]:
     """For each colour its variable numbers."""
-    return graph.derived("variable colours", lambda: _variable_colors(graph))
+    return graph.structural("variable colours", lambda: _variable_colors(graph))
 
 
 def _factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:

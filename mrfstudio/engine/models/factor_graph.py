@@ -99,6 +99,7 @@ class FactorGraph:
         self.constant = float(constant)
         self.labels = tuple(range(self.variables)) if labels is None else tuple(int(label) for label in labels)
         self._derived: dict[Any, Any] = {}
+        self._structural: dict[Any, Any] = {}
         if unary is None:
             self.unary = torch.zeros(self.packing.size, dtype=dtype, device=device)
         elif isinstance(unary, Tensor):
@@ -258,6 +259,25 @@ class FactorGraph:
             self._derived[key] = make()
         value: T = self._derived[key]
         return value
+
+    def structural(self, key: Any, make: Callable[[], T]) -> T:
+        """A value that depends on scopes and cardinalities alone, shared by all graphs of `with_potentials`."""
+        if key not in self._structural:
+            self._structural[key] = make()
+        value: T = self._structural[key]
+        return value
+
+    def with_potentials(self, unary: Tensor, tables: Sequence[Tensor]) -> FactorGraph:
+        """The same structure with other log-potentials, packed like `unary` and `groups[…].tables`; gradients flow."""
+        groups = [
+            FactorGroup(table, group.scopes, group.positions) for table, group in zip(tables, self.groups, strict=True)
+        ]
+        graph = FactorGraph.__new__(FactorGraph)
+        graph.cardinalities, graph.labels, graph.constant = self.cardinalities, self.labels, self.constant
+        graph.groups, graph.unary = tuple(groups), unary
+        graph._derived, graph._structural = {}, self._structural
+        graph.__dict__["packing"] = self.packing  # a cached property: computing it again would take the longest
+        return graph
 
     def finite_tables(self) -> list[Tensor]:
         """Log-tables with `FORBIDDEN` in place of -inf, for algorithms that must pass through impossible states."""

@@ -86,5 +86,4 @@ def _details(details: Mapping[str, object]) -> dict[str, object]:
 
 
 def _target(state: int) -> Target:
-    help = f"Say that these variables are in state {state}."
-    return Target(f"State {state}", "hints", state, state % COLOURS, help, soft=True)
+    return Target(f"State {state}", "hints", state, state % COLOURS, f"Say that these variables are in state {state}.")

@@ -1,0 +1,18 @@
+"""Batches of any data set as rows of whole numbers, for graphs whose variables may have any number of states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.data.binary_rows import binary_rows
+
+
+def rows_of(batch: Mapping[str, Tensor], name: str = "data") -> Tensor:
+    """Rows (B, variables): `x` of whole numbers as it is, spins included; anything else as black and white."""
+    x = batch.get("x")
+    if x is not None and x.ndim == 2 and not x.is_floating_point():
+        return x
+    return (binary_rows(batch, name) > 0.5).to(torch.int64)

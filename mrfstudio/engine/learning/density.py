@@ -1,0 +1,191 @@
+"""What learners of likelihood and of sampling need of a model: its unnormalised density, seen with one batch.
+
+Each kind of model has one `Density`, in a file of its own (`density_graph.py` for factor graphs), and every learner of
+this family works on all of them. Scores are differentiable in the model's parameters; states, draws and moments never
+carry gradients, so that
+
+    gradient of log Z = E_model[∇ score]    and    gradient of -log p = E_model[∇ score] - ∇ score(data)
+
+come from scores alone, whatever gave the expectation: a chain, messages, or an exact sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.inference.contract import Algorithm
+from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.learning.contract import BatchSource, Learner, TrainingData
+from mrfstudio.engine.registry import LEARNERS
+
+CHUNK = 100  # items of a validation that are worked on together
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Which algorithm answers for the model, and when it stops."""
+
+    algorithm: Algorithm
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Partition:
+    """An estimate of log Z in two forms, for each item or for all of them at once.
+
+    `value` is the number, without gradient; `surrogate` has the gradient Σ marginals · ∇potentials, and a value of no
+    meaning. `converged` is the part of the runs that converged.
+    """
+
+    value: Tensor
+    surrogate: Tensor
+    converged: float
+
+
+class Density:
+    """One model with one batch: p(v) ∝ exp score(v) for visible states v (B, V), hidden units summed out."""
+
+    conditional: ClassVar[bool] = False
+    """Whether the distribution depends on features of the item: then no chain can persist from batch to batch."""
+    single_sites: ClassVar[bool] = False
+    """Whether one variable can be redrawn alone."""
+
+    visible: Tensor
+    """The batch's own states (B, V)."""
+    draws: int
+    """Uniform numbers that one sweep takes for an item."""
+    at_once: int = CHUNK
+    """Items whose conditionals fit into memory together."""
+
+    def __init__(self, model: Any, batch: Any) -> None:
+        raise NotImplementedError
+
+    def part(self, rows: slice) -> Density:
+        """The same density for some items of the batch."""
+        raise NotImplementedError
+
+    def score(self, states: Tensor) -> Tensor:
+        """Log of the unnormalised probability (B,) of states (B, V); gradients flow to the parameters."""
+        raise NotImplementedError
+
+    def log_conditionals(self, states: Tensor) -> Tensor:
+        """log p(v_i | all other visible units), (B, V), of states (B, V); gradients flow to the parameters."""
+        raise NotImplementedError
+
+    def sweep(self, states: Tensor, uniform: Tensor) -> Tensor:
+        """States after one Gibbs sweep, from uniform numbers (B, draws)."""
+        raise NotImplementedError
+
+    def redraw_site(self, states: Tensor, uniform: Tensor) -> Tensor:
+        """States in which one random variable was drawn anew, from uniform numbers (B, 2): which one, and how."""
+        raise NotImplementedError
+
+    def alone(self) -> Tensor:
+        """The most probable states (B, V) of the visible units without any coupling: where a search begins."""
+        raise NotImplementedError
+
+    def partition(self, inference: Inference) -> Partition:
+        """log Z as an algorithm sees it, with the gradient that its marginals give."""
+        raise NotImplementedError
+
+    @classmethod
+    def prepare(cls, model: Any) -> None:
+        """Make a new model ready for learners of this family, before the first step."""
+
+    @classmethod
+    def refusal(cls, model: Any, algorithm: Algorithm) -> str | None:
+        """Why `partition` cannot use the algorithm on this model, in one sentence."""
+        raise NotImplementedError
+
+    @classmethod
+    def measure(cls, model: Any, source: BatchSource) -> dict[str, float]:
+        """Scores on held-out items; the first one selects the best parameters. Lower is better for each."""
+        return {"pseudo_bits": pseudo_bits(cls, model, source)}
+
+
+_DENSITIES: dict[str, type[Density]] = {}
+DensityClass = TypeVar("DensityClass", bound=type[Density])
+
+
+def density(*kinds: str) -> Callable[[DensityClass], DensityClass]:
+    """Class decorator: how models of these kinds are seen."""
+
+    def register(cls: DensityClass) -> DensityClass:
+        for kind in kinds:
+            _DENSITIES[kind] = cls
+        return cls
+
+    return register
+
+
+def density_class(model: Any) -> type[Density] | None:
+    """The class that shows a model's density, or None."""
+    LEARNERS.load_all()  # the densities live in modules of this package
+    return _DENSITIES.get(getattr(model, "kind", ""))
+
+
+def density_of(model: Any, batch: Any) -> Density:
+    """The model's density with one batch; the learner has said before that it supports the model."""
+    found = density_class(model)
+    assert found is not None
+    return found(model, batch)
+
+
+class DensityLearner(Learner):
+    """Base of the learners that work on densities."""
+
+    loss_unit = "nats"
+
+    def supports(self, model: Any) -> str | None:
+        found = density_class(model)
+        if found is None:
+            kind = getattr(model, "kind", type(model).__name__)
+            kinds = ", ".join(sorted(_DENSITIES))
+            return f"The learner {self.name} cannot train a {kind}, only {kinds}: use the learner query."
+        return self.refuses(found, model)
+
+    def refuses(self, found: type[Density], model: Any) -> str | None:
+        """None, or one sentence that says why this density cannot be learned so and names a learner that can."""
+        return None
+
+    def start(self, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]:
+        found = density_class(model)
+        assert found is not None
+        found.prepare(model)
+        return {}
+
+    def validate(self, model: Any, source: BatchSource) -> dict[str, float]:
+        found = density_class(model)
+        return {} if found is None else found.measure(model, source)
+
+
+def contrast(density: Density, negative: Tensor) -> Tensor:
+    """score(negative) - score(data) for each item, (B,): the loss of all contrastive learners (seed 003)."""
+    return density.score(negative) - density.score(density.visible)
+
+
+def chunks(source: BatchSource) -> list[Tensor]:
+    """The numbers of all items, a few at a time."""
+    return list(torch.arange(len(source)).split(CHUNK))
+
+
+def parts(seen: Density) -> Iterator[Density]:
+    """The density for as many items at a time as fit into memory."""
+    for start in range(0, len(seen.visible), seen.at_once):
+        yield seen.part(slice(start, start + seen.at_once))
+
+
+@torch.no_grad()
+def pseudo_bits(cls: type[Density], model: Any, source: BatchSource) -> float:
+    """-log2 p(v_i | the other visible units), a mean over items and units."""
+    total = 0.0
+    for indices in chunks(source):
+        for seen in parts(cls(model, source[indices])):
+            total -= float(seen.log_conditionals(seen.visible).double().mean(1).sum())
+    return total / (len(source) * math.log(2))

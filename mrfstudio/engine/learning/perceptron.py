@@ -1,0 +1,51 @@
+"""The perceptron loss with a stochastic search (CD-PercLoss of Mnih, Larochelle and Hinton)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.catalogue import integer
+from mrfstudio.engine.learning.contract import BatchContext, BatchResult
+from mrfstudio.engine.learning.density import Density, DensityLearner, contrast, density_of
+from mrfstudio.engine.registry import LEARNERS
+
+
+@LEARNERS.register
+class Perceptron(DensityLearner):
+    """The loss of an item is max(0, score(best state found) - score(data)).
+
+    The search begins at the most probable states without couplings (for a conditional RBM: its logistic regression),
+    takes Gibbs sweeps and keeps the best state it meets; items whose data score higher than that teach nothing.
+    """
+
+    name = "perceptron"
+    title = "Perceptron loss with Gibbs search"
+    summary = "Looks for states that the model prefers to the data, by Gibbs sweeps, and lowers them (CD-PercLoss)."
+
+    steps: int = integer(10, "Gibbs sweeps of the search.", low=1, high=10_000, logarithmic=True)
+
+    def batch(self, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
+        seen = density_of(model, batch)
+        rival = self._search(seen, context)
+        loss = contrast(seen, rival).clamp_min(0.0)
+        mean = loss.mean()
+        mean.backward()
+        wrong = float((loss > 0).double().mean())
+        return BatchResult(mean.item(), float(len(rival)), {"violated": wrong}, state)
+
+    @torch.no_grad()
+    def _search(self, seen: Density, context: BatchContext) -> Tensor:
+        """The best of all states that the chains meet, (B, V)."""
+        here = best = seen.alone()
+        highest = seen.score(best)
+        for step in range(self.steps):
+            here = seen.sweep(here, context.uniform(seen.draws, label=f"sweep {step}"))
+            score = seen.score(here)
+            better = score > highest
+            best = torch.where(better[:, None], here, best)
+            highest = torch.where(better, score, highest)
+        return best
