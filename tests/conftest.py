@@ -10,5 +10,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Commands that tests run, in this process or another, leave no lines in the person's own log (on Linux)."""
+    """Commands that tests run, in this process or another, leave no lines in the person's own log (on Linux) and no
+    runs or models among the person's own."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["MRFSTUDIO_HOME"] = str(tmp_path_factory.mktemp("home"))

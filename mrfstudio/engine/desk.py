@@ -1,6 +1,7 @@
 """The engine as the window's thread sees it: sessions by workspace, and answers to questions.
 
-Every public method but `load` and `session` is a question: its first argument is the name of the workspace that asks.
+Every public method but `load`, `session` and `close` is a question: its first argument is the name of the workspace
+that asks.
 Nothing here knows Qt; a test or a notebook can use it as well.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from mrfstudio.engine.commands import SetImage
 from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
 from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models
+from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
 from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.inference import grid_belief_propagation
@@ -31,6 +32,9 @@ from mrfstudio.engine.session import Session
 from mrfstudio.engine.workspaces.contract import LabelWorkspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
 from mrfstudio.engine.workspaces.segment import SegmentWorkspace
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.runs.desk import TrainingDesk
 
 # Modules that only some questions need are imported there: half of the time to the first picture went into them. This
 # one is imported so that its algorithm is known without loading all the others.
@@ -55,6 +59,7 @@ class Desk:
         self._galleries: dict[str, CloneGallery] = {}
         self._models = dict(models or {})
         self._segment = SegmentWorkspace(self._models)
+        self._training: TrainingDesk | None = None
 
     def load(self) -> Loaded:
         """Everything that the window shows before a person has done anything."""
@@ -83,6 +88,26 @@ class Desk:
 
     def ping(self, workspace: str) -> None:
         """Answers once everything asked before is done."""
+
+    def close(self) -> None:
+        """The window is gone: end what was started for it."""
+        if self._training is not None:
+            self._training.close()
+
+    # Training ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def training(self) -> TrainingDesk:
+        """Runs, made when they are first asked for."""
+        if self._training is None:
+            from mrfstudio.engine.runs.desk import TrainingDesk
+
+            self._training = TrainingDesk()
+        return self._training
+
+    def train(self, workspace: str, do: str, **arguments: Any) -> Any:
+        """A question about training runs: `do` is a method of `TrainingDesk`."""
+        return getattr(self.training, do)(**arguments)
 
     # Pictures ---------------------------------------------------------------------------------------------------------
 
@@ -198,17 +223,18 @@ def _grid_algorithms() -> tuple[str, ...]:
 
 
 def _grid_models() -> tuple[ModelNote, ...]:
-    """The shipped models that segment, the best first."""
-    known: list[tuple[int, ModelNote]] = []
-    for name in shipped_models():
+    """The models that segment and are known by name, the best first."""
+    known: list[tuple[bool, int, ModelNote]] = []
+    own = user_models()
+    for name in (*shipped_models(), *own):
         try:
             file = read_card(name)
         except ModelFileError:
             continue  # a damaged file must not keep the window from opening; choosing it says what is wrong
         if file.kind == "grid":
-            known.append((_clones(file), _note(name)))
-    # As `mrfstudio segment` prefers them: more clones first, and a finished model before its draft.
-    return tuple(note for _, note in sorted(known, key=lambda pair: (-pair[0], pair[1].name)))
+            known.append((name in own, -_clones(file), _note(name)))
+    # As `mrfstudio segment` prefers them: more clones first, and a finished model before its draft; one's own last.
+    return tuple(note for *_, note in sorted(known, key=lambda each: (*each[:2], each[2].name)))
 
 
 def _note(name: str) -> ModelNote:

@@ -76,6 +76,8 @@ class Desk(Protocol):
 
     def session(self, workspace: str) -> Session: ...
 
+    def close(self) -> None: ...
+
 
 class EngineThread(QObject):
     """Owns the thread, the queue and the mailbox. All public methods are called from the window's thread."""
@@ -159,6 +161,12 @@ class EngineThread(QObject):
             log.exception("The engine could not be loaded")
             self._emit(self.failed, f"The engine could not be loaded: {error}")
             return
+        try:
+            self._work(desk)
+        finally:
+            desk.close()
+
+    def _work(self, desk: Desk) -> None:
         wait: float | None = 0.0
         load_by = time.monotonic() + LOAD_WITHIN
         while self._idle(wait):

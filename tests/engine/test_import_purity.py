@@ -44,7 +44,7 @@ def test_no_module_of_the_engine_loads_qt():
     assert "mrfstudio.ui" not in loaded
 
 
-@pytest.mark.parametrize("name", ["catalogue", "commands", "frames"])
+@pytest.mark.parametrize("name", ["catalogue", "commands", "frames", "training_frames"])
 def test_what_crosses_to_the_window_loads_neither_torch_nor_scipy(name: str):
     assert not loaded_by(f"import mrfstudio.engine.{name}") & HEAVY
 

@@ -29,6 +29,7 @@ from mrfstudio.engine.learning.control import Command, Poll, no_commands
 from mrfstudio.engine.learning.run import train_command
 from mrfstudio.engine.learning.trainer import Trainer
 from mrfstudio.engine.registry import DATASETS, LEARNERS, MODELS
+from mrfstudio.engine.runs.training import train_run
 
 FEATURES = 5
 
@@ -152,6 +153,13 @@ def train_toy(report: Any, poll: Poll, **arguments: Any) -> dict[str, Any]:
     for registry, part in REGISTRIES:
         registry.register(part)
     return train_command("toy", "toy", report=report, poll=poll, **arguments)
+
+
+def train_toy_run(report: Any, poll: Poll, **arguments: Any) -> dict[str, Any]:
+    """`train_run` in a process that knows the toy parts."""
+    for registry, part in REGISTRIES:
+        registry.register(part)
+    return train_run(report=report, poll=poll, **arguments)
 
 
 def toy_learner(**changes: Any) -> ToyLearner:

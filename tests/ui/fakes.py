@@ -87,6 +87,9 @@ class FakeDesk:
             self.sessions[workspace] = FakeSession(workspace, **self.options)
         return self.sessions[workspace]
 
+    def close(self) -> None:
+        """There is nothing to end."""
+
     def double(self, workspace: str, number: int) -> int:
         return 2 * number
 

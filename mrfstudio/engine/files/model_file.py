@@ -25,6 +25,7 @@ from mrfstudio import assets
 from mrfstudio.engine.catalogue import ending
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.files.places import user_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,24 +57,40 @@ class ModelFile:
 
 def shipped_models() -> list[str]:
     """The names of the models that come with the program."""
-    names = (path.name for path in _shipped_folder().glob("*" + SUFFIX))
+    return _names_in(_shipped_folder())
+
+
+def user_models() -> list[str]:
+    """The names of the models that a person took from training."""
+    return _names_in(user_models_folder())
+
+
+def user_models_folder() -> Path:
+    """Where models lie that a person took from training; they are known by name like the shipped ones."""
+    return user_folder("models")
+
+
+def _names_in(folder: Path) -> list[str]:
+    names = (path.name for path in folder.glob("*" + SUFFIX))
     return sorted(name.removesuffix(SUFFIX) for name in names if not name.endswith(".train" + SUFFIX))
 
 
 def find_model(path_or_name: str | os.PathLike[str]) -> Path:
-    """The file of a path, or of the name of a shipped model. A file of that path comes first."""
+    """The file of a path, or of the name of a shipped or a person's own model. A file of that path comes first."""
     given = os.fspath(path_or_name)
     path = Path(given).expanduser()
     if path.is_file():
         return path
     if path.is_dir():
         raise ModelFileError(f"{given} is a folder: expected a model file ending in {SUFFIX}.")
-    shipped = shipped_models()
+    shipped, own = shipped_models(), user_models()
     if given in shipped:
         return _shipped_folder() / (given + SUFFIX)
+    if given in own:
+        return user_models_folder() / (given + SUFFIX)
     if path.name == given and not given.endswith(SUFFIX):
-        known = ", ".join(shipped) or "none"
-        near = ending(given, shipped)
+        known = ", ".join([*shipped, *own]) or "none"
+        near = ending(given, [*shipped, *own])
         raise ModelFileError(f"There is no model {given!r}{near} Expected a model file or a shipped model: {known}.")
     raise ModelFileError(f"{given} does not exist: expected a model file or the name of a shipped model.")
 

@@ -16,6 +16,7 @@ from mrfstudio.engine.inference.grid_kernel import run_beliefs, unrolled_beliefs
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
 from mrfstudio.engine.learning.query import Query, query_objective
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING, SegmentationScores, segmentation_scores
+from mrfstudio.engine.learning.settled import settled_share
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.threads import side_by_side
 
@@ -54,22 +55,27 @@ class GridObjective:
         if context.progress < learner.full_images and chance >= learner.early_full_images:
             labels, noisy = windows(labels, noisy, learner.crop, context)
         iterations = iterations_now(learner, context)
-        total, gradient = 0.0, torch.zeros_like(model.weights)
+        total, settled, gradient = 0.0, 0.0, torch.zeros_like(model.weights)
         parts = [
             slice(start, min(start + learner.images_at_once, len(labels)))
             for start in range(0, len(labels), learner.images_at_once)
         ]
 
-        def differentiated(part: slice) -> tuple[float, Tensor]:
-            loss = _loss_bits(model, labels[part], noisy[part], iterations, learner)
-            return loss.item(), torch.autograd.grad(loss, model.weights)[0]
+        def differentiated(part: slice) -> tuple[float, float, Tensor]:
+            loss, share = _loss_bits(model, labels[part], noisy[part], iterations, learner)
+            return loss.item(), share, torch.autograd.grad(loss, model.weights)[0]
 
-        for part, (loss, found) in zip(parts, side_by_side(differentiated, parts), strict=True):
-            norm = float(found.norm()) / (part.stop - part.start)
+        for part, (loss, share, found) in zip(parts, side_by_side(differentiated, parts), strict=True):
+            images = part.stop - part.start
+            norm = float(found.norm()) / images
             gradient.add_(found, alpha=min(1.0, learner.clip_images / norm) if learner.clip_images and norm else 1.0)
             total += loss
+            settled += share * images
         model.weights.grad = gradient / len(labels)
-        return BatchResult(total / len(labels), float(len(labels)), {"iterations": float(iterations)}, state)
+        scalars = {"iterations": float(iterations)}
+        if math.isfinite(settled):
+            scalars["converged"] = settled / len(labels)
+        return BatchResult(total / len(labels), float(len(labels)), scalars, state)
 
     def validate(self, learner: Query, model: GridMRF, source: BatchSource) -> dict[str, float]:
         with_own, without = NOTHING, NOTHING
@@ -118,8 +124,8 @@ def _starts(occupied: NDArray[np.bool_], side: int, draws: NDArray[np.float32]) 
     return starts
 
 
-def _loss_bits(model: GridMRF, labels: Labels, noisy: Labels, iterations: int, learner: Query) -> Tensor:
-    """Cross-entropy in bits, a mean over pixels and readouts, summed over images."""
+def _loss_bits(model: GridMRF, labels: Labels, noisy: Labels, iterations: int, learner: Query) -> tuple[Tensor, float]:
+    """Cross-entropy in bits, a mean over pixels and readouts, summed over images; and the share of settled pixels."""
     evidence = model.evidence_from_image(noisy)
     readouts = tuple(range(max(1, iterations - learner.readouts + 1), iterations + 1))
     states = model.state_evidence(evidence)
@@ -127,10 +133,11 @@ def _loss_bits(model: GridMRF, labels: Labels, noisy: Labels, iterations: int, l
     target = torch.from_numpy(labels.reshape(-1).astype(np.int64))
     nats = products.new_zeros(())
     weights = learner.own_evidence, 1 - learner.own_evidence
-    for log_beliefs, weight in zip(_both(model, products, evidence), weights, strict=True):
+    both = _both(model, products, evidence)
+    for log_beliefs, weight in zip(both, weights, strict=True):
         if weight > 0:
             nats = nats - weight * log_beliefs[:, target, torch.arange(len(target))].sum()
-    return nats / (math.log(2) * len(readouts) * labels[0].size)
+    return nats / (math.log(2) * len(readouts) * labels[0].size), settled_share(both[0].detach().transpose(1, 2))
 
 
 def _both(model: GridMRF, products: Tensor, evidence: Evidence) -> tuple[Tensor, Tensor]:

@@ -23,8 +23,8 @@ from mrfstudio.engine.files.model_file import SUFFIX, ModelFileError, finite, lo
 from mrfstudio.engine.learning.bar import with_bar
 from mrfstudio.engine.learning.contract import Learner, ModelPlan, TensorSource, TrainableModel, TrainingData
 from mrfstudio.engine.learning.control import Control, Poll, no_commands
-from mrfstudio.engine.learning.progress import TrainingError
-from mrfstudio.engine.learning.trainer import Trainer
+from mrfstudio.engine.learning.progress import Progress, TrainingError
+from mrfstudio.engine.learning.trainer import CHECKPOINT_SECONDS, Trainer
 from mrfstudio.engine.registry import LEARNERS, MODELS
 
 # Where data come without a validation split, the last tenth of the training items is held out, and no more than this.
@@ -33,6 +33,8 @@ MOST_HELD_OUT = 2000
 RESERVED = ("seed",)
 
 Report = Callable[[dict[str, Any]], None]
+Watch = Callable[[Trainer, Progress | None], None]
+"""Called with the trainer before the first step (no record yet, and not when resuming) and after every record."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ def train_command(
     command: str = "",
     bar: bool = False,
     report: Report | None = None,
+    watch: Watch | None = None,
     poll: Poll = no_commands,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
     **options: Any,
 ) -> dict[str, Any]:
     """Train a model and write `out`, its card, its curves and its training state.
@@ -96,7 +100,8 @@ def train_command(
 
     `options` are those of model, learner and data set by name, such as `clones=16, epochs=2`. `start_from` is a model
     file or shipped model whose tensors are the start. `bar` shows progress in the terminal, where Ctrl+C then means
-    to stop and save; `report` gets every record as plain values. `max_minutes` counts from this call.
+    to stop and save; `report` gets every record as plain values, `watch` the trainer itself. `max_minutes` counts from
+    this call.
     """
     began = time.monotonic()
     plan = training_plan(model_name, learner_name, data)
@@ -119,8 +124,11 @@ def train_command(
         max_minutes=max_minutes,
         poll=lambda: [*control.poll(), *poll()],
         on_save=lambda running: _save(path, running, facts),
+        checkpoint_seconds=checkpoint_seconds,
         seconds_before=time.monotonic() - began,
     )
+    if watch is not None and not resume:
+        watch(trainer, None)
     records = trainer.run()
     if bar:
         records = with_bar(records, learner.loss_unit)
@@ -128,6 +136,8 @@ def train_command(
         for record in records:
             if report is not None:
                 report(record.as_json())
+            if watch is not None:
+                watch(trainer, record)
     _save(path, trainer, facts)
     write_card(path)
     return _result(path, trainer)

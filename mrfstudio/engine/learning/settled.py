@@ -1,0 +1,22 @@
+"""How much of belief propagation has converged within the iterations that training unrolls."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+SETTLED = 0.001
+"""A variable is settled when no probability in its belief changed by more than this in the last iteration."""
+
+
+def settled_share(log_beliefs: Tensor) -> float:
+    """The share of settled variables, from log-beliefs (readouts, variables, states) of consecutive iterations.
+
+    NaN with fewer than two readouts. The same for every learner that unrolls: its name among the scalars of a batch is
+    `converged`.
+    """
+    if len(log_beliefs) < 2:
+        return math.nan
+    change = (log_beliefs[-1].exp() - log_beliefs[-2].exp()).abs().amax(-1)
+    return float((change <= SETTLED).float().mean())

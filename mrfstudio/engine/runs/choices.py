@@ -1,0 +1,23 @@
+"""What a training plan can be made of: the registries, as plain descriptions."""
+
+from __future__ import annotations
+
+from mrfstudio.engine.data.contract import dataset_class
+from mrfstudio.engine.data.fetch import fetched
+from mrfstudio.engine.learning.trainer import FIXED_WHILE_RUNNING
+from mrfstudio.engine.registry import DATASETS, LEARNERS, MODELS
+from mrfstudio.engine.training_frames import DataChoice, ModelChoice, TrainingChoices
+
+
+def training_choices() -> TrainingChoices:
+    """Every model that can be trained, every learner and every data set."""
+    models = [cls for cls in MODELS if hasattr(cls, "build_for")]
+    datasets = [dataset_class(name) for name in DATASETS.names()]
+    return TrainingChoices(
+        models=tuple(ModelChoice(cls.entry(), str(getattr(cls, "default_data", ""))) for cls in models),
+        learners=tuple(cls.entry() for cls in LEARNERS),
+        datasets=tuple(
+            DataChoice(cls.entry(), cls.path, cls.path_text, fetched(cls.name) is not None) for cls in datasets
+        ),
+        fixed=FIXED_WHILE_RUNNING,
+    )

@@ -1,0 +1,119 @@
+"""Snapshots of a model while it learns: parameters as a model file, answers and pictures as arrays, by step.
+
+`snapshots/00000120.safetensors` holds the parameters and can be used like any model; `00000120.npz` what a person sees
+of them. The arrays are written last: a snapshot without them does not exist.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.files.model_file import SUFFIX, save_model
+from mrfstudio.engine.learning.showing import Shown, calibration, histogram
+from mrfstudio.engine.training_frames import Panel, Snapshot
+
+FOLDER = "snapshots"
+MOST = 60
+"""Snapshots of a run that are kept."""
+DESCRIPTION = "description"
+
+
+def steps(folder: Path) -> tuple[int, ...]:
+    """The steps that have a snapshot, in order."""
+    names = (path.stem for path in (folder / FOLDER).glob("*.npz"))
+    return tuple(sorted(int(name) for name in names if name.isdigit()))
+
+
+def parameter_path(folder: Path, step: int) -> Path:
+    return folder / FOLDER / f"{step:08d}{SUFFIX}"
+
+
+def _shown_path(folder: Path, step: int) -> Path:
+    return folder / FOLDER / f"{step:08d}.npz"
+
+
+def write(
+    folder: Path,
+    step: int,
+    seconds: float,
+    shown: Shown,
+    kind: str,
+    tensors: Mapping[str, Tensor],
+    card: Mapping[str, Any],
+) -> None:
+    """Add a snapshot, then remove those that are one too many."""
+    (folder / FOLDER).mkdir(exist_ok=True)
+    save_model(parameter_path(folder, step), kind, tensors, card)
+    arrays: dict[str, np.ndarray] = {}
+    described: dict[str, Any] = {
+        "seconds": seconds,
+        "remark": shown.remark,
+        "labels": list(shown.labels),
+        "queries": [[_described(panel, arrays) for panel in query] for query in shown.queries],
+        "pictures": [_described(panel, arrays) for panel in shown.pictures],
+    }
+    if shown.probabilities is not None and shown.outcomes is not None:
+        arrays["histogram"] = histogram(shown.probabilities)
+        arrays["calibration"] = calibration(shown.probabilities, shown.outcomes)
+    arrays[DESCRIPTION] = np.frombuffer(json.dumps(described).encode(), np.uint8)
+    with atomic_path(_shown_path(folder, step)) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # its other arguments have other names
+    for old in set(steps(folder)) - set(kept(steps(folder), MOST)):
+        _shown_path(folder, old).unlink(missing_ok=True)
+        parameter_path(folder, old).unlink(missing_ok=True)
+
+
+def read(folder: Path, run: str, step: int) -> Snapshot:
+    """What a person sees of a snapshot."""
+    path = _shown_path(folder, step)
+    try:
+        # numpy leaves a file open that it cannot read.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            described = json.loads(arrays[DESCRIPTION].tobytes())
+            return Snapshot(
+                run=run,
+                step=step,
+                seconds=float(described["seconds"]),
+                queries=tuple(tuple(_panel(each, arrays) for each in query) for query in described["queries"]),
+                pictures=tuple(_panel(each, arrays) for each in described["pictures"]),
+                labels=tuple(described["labels"]),
+                histogram=arrays.get("histogram", None),
+                calibration=arrays.get("calibration", None),
+                remark=str(described["remark"]),
+            )
+    except FileNotFoundError:
+        raise StudioError(f"The snapshot of step {step} is gone: it was thinned out or deleted.") from None
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as problem:
+        raise StudioError(f"{path} is damaged and cannot be shown: delete it, or choose another step.") from problem
+
+
+def kept(all_steps: Iterable[int], most: int) -> list[int]:
+    """At most `most` steps: the first and the last, between them evenly in the square root of the step.
+
+    Most is learned early, so early gaps are smaller than late ones. The step whose loss leaves the smallest gap goes.
+    """
+    left = sorted(all_steps)
+    while len(left) > max(most, 2):
+        roots = np.sqrt(left)
+        gaps = roots[2:] - roots[:-2]
+        del left[1 + int(gaps.argmin())]
+    return left
+
+
+def _described(panel: Panel, arrays: dict[str, np.ndarray]) -> dict[str, str]:
+    name = f"panel{len(arrays)}"
+    arrays[name] = panel.array
+    return {"title": panel.title, "layer": panel.layer, "help": panel.help, "array": name}
+
+
+def _panel(described: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> Panel:
+    return Panel(described["title"], described["layer"], arrays[described["array"]], described["help"])

@@ -1,0 +1,159 @@
+"""What the process of a run does: `train_command`, with snapshots and a state file for the windows.
+
+This module loads no torch by itself: the lock is taken first, so that no second window can start the same run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.lock import FileLock
+from mrfstudio.engine.runs.store import LOCK, MODEL, RunError, RunStore, write_state
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from mrfstudio.engine.learning.contract import Learner
+    from mrfstudio.engine.learning.progress import Progress
+    from mrfstudio.engine.learning.trainer import Trainer
+
+LOCK_SECONDS = 2.0
+"""A window that looks whether somebody holds the lock holds it for a moment itself."""
+STATE_SECONDS = 1.0
+SNAPSHOT_SECONDS = 3.0
+SNAPSHOT_SHARE = 0.08
+"""The most that answering and drawing may take of the time of training."""
+CHECKPOINT_SECONDS = 10.0
+"""What a kill may cost; a checkpoint of the models here takes some hundredths of a second."""
+
+
+def train_run(
+    folder: str,
+    resume: bool = False,
+    report: Callable[[dict[str, Any]], None] | None = None,
+    poll: Callable[[], list[dict[str, Any]]] = list,
+    snapshot_seconds: float = SNAPSHOT_SECONDS,
+) -> dict[str, Any]:
+    """Train the run in this folder to its end, or go on with it."""
+    path = Path(folder)
+    lock = FileLock(path / LOCK)
+    if not lock.acquire(LOCK_SECONDS):
+        raise RunError("This run goes on in another window: look at it there.")
+    try:
+        return _train(path, resume, report, poll, snapshot_seconds)
+    finally:
+        lock.release()
+
+
+def _train(
+    path: Path, resume: bool, report: Any, poll: Callable[[], list[dict[str, Any]]], snapshot_seconds: float
+) -> dict[str, Any]:
+    plan = RunStore(path.parent).plan(path.name)
+    watcher = Watcher(path, snapshot_seconds)
+    watcher.tell("running")
+    from mrfstudio.engine.learning.run import train_command
+
+    try:
+        result = train_command(
+            plan.model,
+            plan.learner,
+            plan.data,
+            path / MODEL,
+            resume=resume,
+            max_minutes=plan.minutes,
+            seed=plan.seed,
+            start_from=plan.start_from or None,
+            command=plan.command(),
+            report=report,
+            watch=watcher,
+            poll=poll,
+            checkpoint_seconds=CHECKPOINT_SECONDS,
+            **plan.options,
+        )
+    except Exception as problem:
+        sentence = str(problem) if isinstance(problem, StudioError) else f"{type(problem).__name__}: {problem}"
+        watcher.tell("failed", sentence)
+        raise
+    watcher.tell(result["reason"], result["sentence"])
+    return result
+
+
+class Watcher:
+    """Follows a trainer: writes the state about every second and a snapshot every few."""
+
+    def __init__(self, folder: Path, snapshot_seconds: float = SNAPSHOT_SECONDS) -> None:
+        self._folder, self._every = folder, snapshot_seconds
+        self._items: Mapping[str, Tensor] | None = None
+        self._next_state = self._next_snapshot = 0.0
+        self._snapped = -1
+        self._state = ""
+        self._known: dict[str, Any] = {"step": 0, "total_steps": 0, "seconds": 0.0, "best_step": 0, "scores": {}}
+
+    def __call__(self, trainer: Trainer, record: Progress | None) -> None:
+        now = time.monotonic()
+        state = "running" if record is None or record.state == "done" else record.state
+        self._learn(trainer)
+        if state != self._state or now >= self._next_state or (record is not None and record.validation):
+            self.tell(state)
+        ended = record is not None and record.state == "done"
+        step = trainer.state.best_step if ended and trainer.state.best else trainer.state.step
+        paused = state == "paused" and step != self._snapped
+        if ended or paused or now >= self._next_snapshot:
+            self._snap(trainer, step, ended)
+            took = time.monotonic() - now
+            self._next_snapshot = now + max(self._every, took / SNAPSHOT_SHARE)
+
+    def tell(self, state: str, sentence: str = "") -> None:
+        """Write the state file."""
+        self._state = state
+        self._next_state = time.monotonic() + STATE_SECONDS
+        write_state(self._folder, {**self._known, "state": state, "sentence": sentence})
+
+    def _learn(self, trainer: Trainer) -> None:
+        state, learner = trainer.state, trainer.learner
+        self._known = {
+            "step": state.step,
+            "total_steps": trainer.total_steps,
+            "seconds": state.seconds,
+            "best_step": state.best_step,
+            "scores": monitored_first(state.best_validation, learner),
+            "better": learner.better,
+            "loss_unit": learner.loss_unit,
+            "options": learner.values(),
+        }
+
+    def _snap(self, trainer: Trainer, step: int, ended: bool) -> None:
+        """Write what the model is now; `step` is the one whose parameters it holds."""
+        if step == self._snapped:
+            return
+        from mrfstudio.engine.learning.showing import fixed_items, show
+        from mrfstudio.engine.learning.stepper import exchanged
+        from mrfstudio.engine.runs import snapshots
+
+        self._snapped = step
+        model, state = trainer.model, trainer.state
+        if self._items is None:
+            self._items = fixed_items(trainer.data)
+        card = {
+            "hyperparameters": model.hyperparameters(),
+            "data": trainer.data.name,
+            "learner": trainer.learner.name,
+            "seed": trainer.seed,
+            "steps": step,
+            "training_seconds": round(state.seconds, 1),
+            "scores": {"validation": dict(state.best_validation)} if state.best_step == step else {},
+        }
+        # Averaged parameters, where a learner averages them, are what it validates and keeps.
+        with exchanged(model.tensors(), {} if ended else state.average):
+            shown = show(model, trainer.learner, self._items)
+            snapshots.write(self._folder, step, state.seconds, shown, model.kind, model.tensors(), card)
+
+
+def monitored_first(scores: Mapping[str, float], learner: Learner) -> dict[str, float]:
+    """The metrics with the one that selects the best parameters in front."""
+    first = [name for name in (learner.monitor,) if name in scores]
+    return {name: scores[name] for name in (*first, *scores)}
