@@ -53,5 +53,6 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def _prepare() -> None:
-    torch.set_num_threads(1)  # of this thread
+    torch.get_num_threads()  # a thread's first look takes the process's number; only then its own can be set
+    torch.set_num_threads(1)
     torch.set_flush_denormal(True)  # as everywhere in training; a setting of the thread too
