@@ -7,6 +7,7 @@ from torch import Tensor
 
 from mrfstudio.engine.inference.factor_messages import FactorMessages
 from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.regions.tables import RegionTables
 
 
 def bethe_log_partition(graph: FactorGraph, totals: Tensor, cavities: Tensor) -> Tensor:
@@ -24,3 +25,11 @@ def bethe_log_partition(graph: FactorGraph, totals: Tensor, cavities: Tensor) ->
 def entropy(probabilities: Tensor) -> Tensor:
     """-Σ p log p over the last axis, with 0 log 0 = 0."""
     return torch.special.entr(probabilities).sum(-1)
+
+
+def region_log_partition(tables: RegionTables, potentials: Tensor, log_beliefs: Tensor) -> Tensor:
+    """-F_R = Σ_R c_R Σ b_R (log φ_R - log b_R) (Eq. 4.6), (…). Potentials and log-beliefs are (…, region entries)."""
+    beliefs = log_beliefs.exp()
+    # A belief of exactly 0 contributes nothing, however low its potential.
+    terms = torch.where(beliefs > 0, beliefs * (potentials - log_beliefs), torch.zeros_like(beliefs))
+    return tables.graph.constant + (tables.counting.to(potentials) * terms).sum(-1)

@@ -1,0 +1,59 @@
+"""What algorithms on region graphs share: which regions, and the potentials in them."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from mrfstudio.engine.catalogue import choice, flag, integer
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.contract import Algorithm, Model
+from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.regions.region_graph import RegionError, bethe_regions, cycle_regions
+from mrfstudio.engine.regions.tables import RegionTables
+
+
+class OnRegions(Algorithm):
+    """What algorithms on region graphs share: which regions."""
+
+    regions: str = choice(
+        "cycles",
+        ("cycles", "bethe"),
+        "Regions from short cycles of the graph and their intersections, or from single factors and variables.",
+    )
+    outer_face: bool = flag(
+        False, "Whether the outline of a planar graph becomes a region too; its table grows quickly.", advanced=True
+    )
+    largest: int = integer(
+        65536,
+        "Cycles whose table would have more entries than this are left out.",
+        low=4,
+        high=1 << 22,
+        logarithmic=True,
+        advanced=True,
+    )
+
+    def supports(self, model: Model) -> str | None:
+        reason = super().supports(model)
+        if reason is not None or not isinstance(model, FactorGraph):
+            return reason
+        try:
+            self.tables(model)
+        except RegionError as error:
+            return str(error)
+        return None
+
+    def tables(self, graph: FactorGraph) -> RegionTables:
+        """The regions of a graph, made once."""
+        if self.regions == "bethe":
+            return graph.derived("bethe regions", lambda: RegionTables(graph, bethe_regions(graph)))
+
+        def make() -> RegionTables:
+            return RegionTables(graph, cycle_regions(graph, outer_face=self.outer_face, largest=self.largest))
+
+        return graph.derived(("cycle regions", self.outer_face, self.largest), make)
+
+
+def region_potentials(tables: RegionTables, evidence: Evidence) -> Tensor:
+    """log φ_R of all regions, evidence included, (…, entries)."""
+    local = tables.graph.local_potentials(evidence)
+    return evidence.derived(tables, "regions", lambda: tables.potentials(local))
