@@ -67,16 +67,62 @@ class Paint(Command):
 
 @dataclass(frozen=True)
 class PaintRectangle(Command):
-    """Fill a rectangle: top, left, height, width in pixels."""
+    """Fill a rectangle: top, left, height, width in pixels. `outside` fills everything but it."""
 
     layer: str
     value: int
     rectangle: tuple[int, int, int, int]
     strength: float = 1.0
+    outside: bool = False
 
     @property
     def title(self) -> str:
-        return "Rectangle"
+        return "Everything but a rectangle" if self.outside else "Rectangle"
+
+
+@dataclass(frozen=True)
+class PaintEllipse(Command):
+    """Fill the ellipse that touches the sides of a rectangle (top, left, height, width), or everything but it."""
+
+    layer: str
+    value: int
+    rectangle: tuple[int, int, int, int]
+    strength: float = 1.0
+    outside: bool = False
+
+    @property
+    def title(self) -> str:
+        return "Everything but an ellipse" if self.outside else "Ellipse"
+
+
+@dataclass(frozen=True)
+class PaintLasso(Command):
+    """Fill what a closed line through `points` (x, y) goes around, however often, or everything but it."""
+
+    layer: str
+    value: int
+    points: tuple[tuple[float, float], ...]
+    strength: float = 1.0
+    outside: bool = False
+
+    @property
+    def title(self) -> str:
+        return "Everything but a lasso" if self.outside else "Lasso"
+
+
+Shape = Paint | PaintRectangle | PaintEllipse | PaintLasso
+"""Commands whose pixels follow from themselves alone; `raster.command_mask` says which."""
+
+
+@dataclass(frozen=True)
+class Invert(Command):
+    """Swap the two values of a layer, such as known and unknown in `mask`."""
+
+    layer: str
+
+    @property
+    def title(self) -> str:
+        return f"Invert {self.layer}"
 
 
 @dataclass(frozen=True)
@@ -92,9 +138,9 @@ class Fill(Command):
 
 @dataclass(frozen=True, eq=False)
 class SetImage(Command):
-    """Replace the picture: `observed` (h, w) uint8; `truth` (h, w) uint8 labels where known. Hints are cleared.
+    """Replace the picture: `observed` (h, w) uint8; `truth` (h, w) uint8 labels or grey levels where known.
 
-    Every lane begins anew.
+    Hints are cleared; a mask stays if the new picture has the size of the old one. Every lane begins anew.
     """
 
     observed: np.ndarray
@@ -128,6 +174,20 @@ class ClearLayer(Command):
     @property
     def title(self) -> str:
         return f"Clear {self.layer}"
+
+
+@dataclass(frozen=True)
+class ClampUnit(Command):
+    """Hold a hidden unit of a model on (1) or off (0), or let it go (None); other models do not notice."""
+
+    model: str
+    unit: int
+    value: int | None
+
+    @property
+    def title(self) -> str:
+        doing = "Release" if self.value is None else "Switch on" if self.value else "Switch off"
+        return f"{doing} unit {self.unit}"
 
 
 # Lanes and parameters -------------------------------------------------------------------------------------------------
@@ -305,7 +365,8 @@ class SetView(Transport):
     """Which pictures to compute, for which rectangle (top, left, height, width; None is everything), at which stride.
 
     Of every label model: `belief`, `decoded`, `entropy`, `difference` (from the first lane), `histogram` and `strip`
-    (see `LaneFrame`); of a workspace what its `pictures` says, such as `residual`, `clone` and `ownership`.
+    (see `LaneFrame`); of a workspace what its `pictures` says, such as `residual`, `clone` and `ownership`. A name may
+    carry a number, as in `sample:12`, the twelfth draw.
     """
 
     layers: tuple[str, ...]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfstudio.engine.commands import ClearLayer, Command, Fill, Paint, PaintRectangle
+from mrfstudio.engine.commands import ClampUnit, ClearLayer, Command, Fill, Invert, Shape
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.raster import Mask, rectangle_mask, stroke_mask
+from mrfstudio.engine.raster import Mask, command_mask
 
 TILE = 32
 """Side of the tiles that undo keeps. A small brush touches a few; a tile compresses to some tens of bytes."""
@@ -28,16 +28,42 @@ class LayerSpec:
 
     name: str
     blank: int
-    values: tuple[int, ...]
+    values: tuple[int, ...] | range
+    soft: tuple[int, ...] | None = None
+    """The values that a brush may paint with less than full strength; None is all but the blank one."""
+
+    def strength(self, value: int, given: float) -> float:
+        """The strength that a pixel of this value gets: 1 where less has no meaning."""
+        soft = value != self.blank if self.soft is None else value in self.soft
+        return given if soft else 1.0
+
+    @property
+    def in_words(self) -> str:
+        """The values, for a sentence."""
+        if isinstance(self.values, range):
+            return f"whole numbers from {self.values[0]} to {self.values[-1]}"
+        return ", ".join(map(str, self.values))
+
+
+GREY = range(256)
+"""The values of a layer that holds a grey picture, from black to white."""
+
+Clamp = tuple[str, int, int]
+"""A model, one of its hidden units, and whether it is held off (0) or on (1)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """Layers by name, all (h, w): values uint8, and `NAME_strength` float32 in (0, 1], 1 if nothing else was said."""
+    """Layers by name, all (h, w): values uint8, and `NAME_strength` float32 in (0, 1], 1 if nothing else was said.
+
+    Values are labels, or grey levels of a picture; `truth` has the same kind of values as the first layer.
+    """
 
     layers: Mapping[str, np.ndarray]
     truth: np.ndarray | None = None
     name: str = ""
+    clamps: tuple[Clamp, ...] = ()
+    """Hidden units that are held, in order; each (model, unit) at most once."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,9 +81,15 @@ class Document:
     def with_layers(self, changed: Mapping[str, np.ndarray]) -> Document:
         return replace(self, layers={**self.layers, **{name: frozen(array) for name, array in changed.items()}})
 
+    def held(self, model: str) -> dict[int, int]:
+        """The hidden units of a model that are held, with their value."""
+        return {unit: value for name, unit, value in self.clamps if name == model}
+
     def same(self, other: Document) -> bool:
         """Equal bit for bit."""
         mine, theirs = self.arrays, other.arrays
+        if self.clamps != other.clamps:
+            return False
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
 
@@ -80,12 +112,16 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def painted(document: Document, command: Command, specs: Mapping[str, LayerSpec]) -> Document | None:
-    """The document after `Paint`, `PaintRectangle`, `Fill` or `ClearLayer`; None for other commands."""
+    """The document after a shape, `Fill`, `Invert`, `ClearLayer` or `ClampUnit`; None for other commands."""
+    if isinstance(command, ClampUnit):
+        return _clamped(document, command)
+    if isinstance(command, Invert):
+        return _inverted(document, _spec(command.layer, specs))
     if isinstance(command, ClearLayer):
         spec = _spec(command.layer, specs)
         empty = blank_document([spec], document.shape)
         return document.with_layers(empty.layers)
-    if not isinstance(command, Paint | PaintRectangle | Fill):
+    if not isinstance(command, Shape | Fill):
         return None
     spec = _spec(command.layer, specs)
     value = _value(command.value, spec)
@@ -94,7 +130,7 @@ def painted(document: Document, command: Command, specs: Mapping[str, LayerSpec]
     top, left, mask = _covered(document, command)
     if not mask.any():
         return document
-    strength = 1.0 if value == spec.blank else command.strength
+    strength = 1.0 if command.value == ERASE else spec.strength(value, command.strength)
     changed = {}
     for name, content in ((spec.name, value), (spec.name + STRENGTH, strength)):
         array = document.layers[name].copy()
@@ -103,16 +139,33 @@ def painted(document: Document, command: Command, specs: Mapping[str, LayerSpec]
     return document.with_layers(changed)
 
 
-def _covered(document: Document, command: Paint | PaintRectangle | Fill) -> tuple[int, int, Mask]:
-    if isinstance(command, Paint):
-        return stroke_mask(command.points, command.radius, document.shape)
-    if isinstance(command, PaintRectangle):
-        return rectangle_mask(command.rectangle, document.shape)
+def _covered(document: Document, command: Shape | Fill) -> tuple[int, int, Mask]:
+    if not isinstance(command, Fill):
+        return command_mask(command, document.shape)
     height, width = document.shape
     if not (0 <= command.row < height and 0 <= command.column < width):
         place = f"(row {command.row}, column {command.column})"
         raise StudioError(f"Fill starts at {place}: the image has {height} rows and {width} columns.")
     return 0, 0, _flood(document.layers[command.layer], command.row, command.column)
+
+
+def _inverted(document: Document, spec: LayerSpec) -> Document:
+    if len(spec.values) != 2:
+        raise StudioError(f"Layer {spec.name} has {len(spec.values)} values: only a layer with two can be inverted.")
+    low, high = spec.values
+    array = document.layers[spec.name]
+    swapped = np.where(array == low, high, low).astype(array.dtype)
+    return document.with_layers({spec.name: swapped, spec.name + STRENGTH: np.ones(array.shape, np.float32)})
+
+
+def _clamped(document: Document, command: ClampUnit) -> Document:
+    if command.value not in (None, 0, 1) or command.unit < 0:
+        given = f"Unit {command.unit} was to be held at {command.value}"
+        raise StudioError(f"{given}: expected a unit of at least 0 and 0, 1, or nothing to let it go.")
+    others = [clamp for clamp in document.clamps if clamp[:2] != (command.model, command.unit)]
+    if command.value is not None:
+        others.append((command.model, command.unit, command.value))
+    return replace(document, clamps=tuple(sorted(others)))
 
 
 def _flood(array: np.ndarray, row: int, column: int) -> Mask:
@@ -133,9 +186,8 @@ def _value(value: int, spec: LayerSpec) -> int:
     if value == ERASE:
         return spec.blank
     if value not in spec.values:
-        known = ", ".join(map(str, spec.values))
         raise StudioError(
-            f"Layer {spec.name} was to be painted with {value}: expected one of {known}, or {ERASE} to erase."
+            f"Layer {spec.name} was to be painted with {value}: expected one of {spec.in_words}, or {ERASE} to erase."
         )
     return value
 
@@ -208,11 +260,12 @@ class Restore(Command):
     shape: tuple[int, int]
     layers: Mapping[str, bytes]
     name: str = ""
+    clamps: tuple[Clamp, ...] = ()
 
     @classmethod
     def of(cls, document: Document) -> Restore:
         packed = {name: zlib.compress(array.tobytes(), 1) for name, array in document.arrays.items()}
-        return cls(document.shape, packed, document.name)
+        return cls(document.shape, packed, document.name, document.clamps)
 
     def document(self, specs: Iterable[LayerSpec]) -> Document:
         """The document; layers must be those of `specs`."""
@@ -229,7 +282,18 @@ class Restore(Command):
                 raise StudioError(f"Layer {name!r} of a document is damaged: it does not have {self.shape} pixels.")
             unpacked[name] = np.frombuffer(raw, arrays[name].dtype).reshape(self.shape)
         truth = unpacked.pop("truth", None)
-        return Document({name: frozen(array) for name, array in unpacked.items()}, truth, self.name)
+        layers = {name: frozen(array) for name, array in unpacked.items()}
+        return Document(layers, truth, self.name, checked_clamps(self.clamps))
+
+
+def checked_clamps(stored: Iterable[Iterable[object]]) -> tuple[Clamp, ...]:
+    """Clamps as a file has them, as a document has them. Raises `ValueError` where they are none."""
+    clamps = []
+    for model, unit, value in stored:
+        if not (isinstance(model, str) and isinstance(unit, int) and unit >= 0 and value in (0, 1)):
+            raise ValueError(f"{(model, unit, value)!r} holds no hidden unit")
+        clamps.append((model, unit, 1 if value else 0))
+    return tuple(sorted(clamps))
 
 
 def _unpacked(content: bytes, most: int) -> bytes:

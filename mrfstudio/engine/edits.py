@@ -7,6 +7,7 @@ from typing import Any
 
 from mrfstudio.engine.commands import (
     AddLane,
+    ClampUnit,
     Command,
     RemoveLane,
     SetAlgorithm,
@@ -104,11 +105,20 @@ def _with_document(stage: Stage, moment: Moment, command: Command, known: bool) 
     if isinstance(command, SetImage | Restore):
         restore = None if known else Restore.of(moment.document)
         return Edited(anew(replace(moment, document=after)), restore, anew=True)
-    inverse = None if known else Patch.between(after, moment.document)
-    if inverse is not None and not inverse.tiles:
+    inverse = None if known else _inverse(moment.document, after, command)
+    if inverse is None and not known:
         return Edited(moment, None, changed=False)
     lanes = tuple(_touched(moment, lane) for lane in moment.lanes)
     return Edited(replace(moment, document=after, lanes=lanes), inverse)
+
+
+def _inverse(before: Document, after: Document, command: Command) -> Command | None:
+    """What takes an edit back that left the image's size alone; None if it changed nothing."""
+    if isinstance(command, ClampUnit):
+        held = before.held(command.model).get(command.unit)
+        return None if after.clamps == before.clamps else ClampUnit(command.model, command.unit, held)
+    patch = Patch.between(after, before)
+    return patch if patch.tiles else None
 
 
 def _touched(moment: Moment, lane: Lane) -> Lane:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from mrfstudio.engine.document import Document
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.evidence import AnyEvidence
 from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.registry import ALGORITHMS
@@ -125,10 +125,10 @@ class Stage:
         # Sums depend on how many threads share them: history recomputes bit-equal messages only with the same number.
         self.threads = threads or torch.get_num_threads()
         # By identity of document and model, both kept alive here so that identities stay theirs.
-        self._evidence: OrderedDict[int, tuple[Document, dict[int, tuple[Any, Evidence]]]] = OrderedDict()
+        self._evidence: OrderedDict[int, tuple[Document, dict[int, tuple[Any, AnyEvidence]]]] = OrderedDict()
         self._views: dict[int, LaneView] = {}
 
-    def evidence(self, document: Document, model: Any) -> Evidence:
+    def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """What a document says to a model. Raises `ContradictoryEvidence`."""
         _, made = self._evidence.setdefault(id(document), (document, {}))
         if id(model) not in made:

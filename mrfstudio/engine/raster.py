@@ -1,4 +1,4 @@
-"""Which pixels a brush covers. Plain numpy, so that the window draws a stroke at once with the engine's own function.
+"""Which pixels a brush or a shape covers. Plain numpy: the window draws a stroke at once with the same function.
 
 Image coordinates: x to the right, y down; pixel (row, column) covers [column, column + 1) × [row, row + 1), so its
 centre is (column + ½, row + ½).
@@ -12,12 +12,35 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mrfstudio.engine.commands import Paint, PaintEllipse, PaintRectangle, Shape
 from mrfstudio.engine.errors import StudioError
 
 Mask = NDArray[np.bool_]
 
 _AT_ONCE = 1 << 14  # segments × pixels whose distances are computed in one array; more would leave the cache
 _REACHES_OWN_PIXEL = math.sqrt(0.5)  # no point is farther than this from the centre of the pixel it lies in
+
+
+def command_mask(command: Shape, shape: tuple[int, int], origin: tuple[int, int] = (0, 0)) -> tuple[int, int, Mask]:
+    """The pixels that a command paints of an image of `shape`, as `(top, left, mask)`.
+
+    `origin` (row, column) is where that image begins in the coordinates of the command.
+    """
+    row, column = origin
+    if isinstance(command, Paint):
+        return stroke_mask([(x - column, y - row) for x, y in command.points], command.radius, shape)
+    if isinstance(command, PaintRectangle | PaintEllipse):
+        top, left, height, width = command.rectangle
+        inside = rectangle_mask if isinstance(command, PaintRectangle) else ellipse_mask
+        found = inside((top - row, left - column, height, width), shape)
+    else:
+        found = lasso_mask([(x - column, y - row) for x, y in command.points], shape)
+    if not command.outside:
+        return found
+    top, left, mask = found
+    rest = np.ones(shape, np.bool_)
+    rest[top : top + mask.shape[0], left : left + mask.shape[1]] &= ~mask
+    return 0, 0, rest
 
 
 def stroke_mask(
@@ -53,6 +76,44 @@ def rectangle_mask(rectangle: tuple[int, int, int, int], shape: tuple[int, int])
     if bottom <= top or right <= left:
         return 0, 0, np.zeros((0, 0), np.bool_)
     return top, left, np.ones((bottom - top, right - left), np.bool_)
+
+
+def ellipse_mask(rectangle: tuple[int, int, int, int], shape: tuple[int, int]) -> tuple[int, int, Mask]:
+    """The pixels whose centre lies in the ellipse that touches a rectangle's sides, as `(top, left, mask)`."""
+    top, left, mask = rectangle_mask(rectangle, shape)
+    if not mask.size:
+        return top, left, mask
+    first, last, height, width = rectangle
+    y = (np.arange(top, top + mask.shape[0]) + 0.5 - first - height / 2) / (height / 2)
+    x = (np.arange(left, left + mask.shape[1]) + 0.5 - last - width / 2) / (width / 2)
+    return top, left, np.asarray(y[:, None] ** 2 + x**2 <= 1.0)
+
+
+def lasso_mask(points: ArrayLike | Sequence[tuple[float, float]], shape: tuple[int, int]) -> tuple[int, int, Mask]:
+    """The pixels whose centre a closed line through `points` (n, 2) goes around, as `(top, left, mask)`.
+
+    However often it goes around them: a line that crosses itself leaves no holes. Each edge adds its direction, +1
+    or -1, to all pixels right of it in every row that it crosses; what is not 0 in the end is inside.
+    """
+    path = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+    if not np.isfinite(path).all():
+        raise StudioError(f"The lasso has {len(path)} points: all of them must be finite numbers.")
+    top, left, bottom, right = _box(path, 0.0, shape)
+    if bottom <= top or right <= left:
+        return 0, 0, np.zeros((0, 0), np.bool_)
+    start, end = path, np.roll(path, -1, axis=0)
+    low, high = np.minimum(start[:, 1], end[:, 1]), np.maximum(start[:, 1], end[:, 1])
+    first = np.clip(np.ceil(low - 0.5), top, bottom).astype(np.int64)
+    after = np.clip(np.ceil(high - 0.5), first, bottom).astype(np.int64)
+    count = after - first
+    of = np.repeat(np.arange(len(path)), count)
+    rows = first[of] + np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
+    along = (rows + 0.5 - start[of, 1]) / (end[of, 1] - start[of, 1])
+    x = start[of, 0] + along * (end[of, 0] - start[of, 0])
+    columns = np.clip(np.ceil(x - 0.5), left, right).astype(np.int64)
+    turns = np.zeros((bottom - top, right - left + 1), np.int64)
+    np.add.at(turns, (rows - top, columns - left), np.sign(end[of, 1] - start[of, 1]).astype(np.int64))
+    return top, left, np.asarray(np.cumsum(turns, axis=1)[:, :-1] != 0)
 
 
 def _box(path: NDArray[np.float64], reach: float, shape: tuple[int, int]) -> tuple[int, int, int, int]:

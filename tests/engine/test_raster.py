@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mrfstudio.engine.commands import PaintEllipse, PaintLasso, PaintRectangle
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.raster import rectangle_mask, stroke_mask
+from mrfstudio.engine.raster import command_mask, ellipse_mask, lasso_mask, rectangle_mask, stroke_mask
 
 SHAPE = (17, 23)
 
@@ -102,3 +104,74 @@ def test_a_rectangle_is_cut_at_the_border() -> None:
     top, left, mask = rectangle_mask((-2, 20, 5, 9), SHAPE)
     assert (top, left, mask.shape) == (0, 20, (3, 3))
     assert rectangle_mask((40, 0, 3, 3), SHAPE)[2].size == 0
+
+
+# Ellipse, lasso, everything but ---------------------------------------------------------------------------------------
+
+boxes = st.tuples(st.integers(-5, 20), st.integers(-5, 20), st.integers(1, 20), st.integers(1, 20))
+
+
+def filled(found: tuple[int, int, np.ndarray], shape: tuple[int, int] = SHAPE) -> np.ndarray:
+    top, left, mask = found
+    image = np.zeros(shape, bool)
+    image[top : top + mask.shape[0], left : left + mask.shape[1]] = mask
+    return image
+
+
+@settings(max_examples=40, deadline=None)
+@given(boxes)
+def test_an_ellipse_covers_the_pixels_whose_centre_lies_in_it(box: tuple[int, int, int, int]) -> None:
+    top, left, height, width = box
+    covered = filled(ellipse_mask(box, SHAPE))
+    for row in range(SHAPE[0]):
+        for column in range(SHAPE[1]):
+            y, x = (row + 0.5 - top - height / 2) * 2 / height, (column + 0.5 - left - width / 2) * 2 / width
+            if abs(x * x + y * y - 1) > 1e-9:
+                assert covered[row, column] == (x * x + y * y < 1)
+
+
+def winding(points: list[tuple[float, float]], x: float, y: float) -> float:
+    """Turns of a closed line around a point, by the angles that its edges are seen under."""
+    away = np.array(points) - (x, y)
+    angle = np.arctan2(away[:, 1], away[:, 0])
+    turn = (np.roll(angle, -1) - angle + np.pi) % (2 * np.pi) - np.pi
+    return float(turn.sum() / (2 * np.pi))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(coordinate, coordinate), min_size=3, max_size=7))
+def test_a_lasso_covers_what_it_goes_around(points: list[tuple[float, float]]) -> None:
+    covered, near = filled(lasso_mask(points, SHAPE)), distance([*points, points[0]])
+    for row in range(SHAPE[0]):
+        for column in range(SHAPE[1]):
+            if near[row, column] > 1e-6:
+                assert covered[row, column] == (round(winding(points, column + 0.5, row + 0.5)) != 0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(boxes, st.integers(-4, 6), st.integers(-4, 6))
+def test_everything_but_is_the_rest_and_a_part_of_the_image_sees_its_part(
+    box: tuple[int, int, int, int], row: int, column: int
+) -> None:
+    lasso = ((2.0, 3.0), (15.0, 4.5), (9.5, 14.0))
+    for command in (
+        PaintRectangle("mask", 1, box),
+        PaintEllipse("mask", 1, box),
+        PaintLasso("mask", 1, lasso),
+    ):
+        inside, outside = (filled(command_mask(each, SHAPE)) for each in (command, replace(command, outside=True)))
+        assert (inside != outside).all()
+        part = filled(command_mask(command, SHAPE, (row, column)))
+        rows, columns = np.indices(SHAPE)
+        shared = (rows - row >= 0) & (rows - row < SHAPE[0]) & (columns - column >= 0) & (columns - column < SHAPE[1])
+        assert (inside[shared] == part[(rows - row)[shared], (columns - column)[shared]]).all()
+
+
+def test_a_lasso_that_crosses_itself_leaves_no_hole() -> None:
+    star = [(10 + 7 * np.sin(k * 4 * np.pi / 5), 8 - 7 * np.cos(k * 4 * np.pi / 5)) for k in range(5)]
+    assert filled(lasso_mask(star, SHAPE))[8, 10]
+
+
+def test_a_lasso_with_points_that_are_no_numbers_is_refused() -> None:
+    with pytest.raises(StudioError, match="finite"):
+        lasso_mask([(0, 0), (1, float("nan")), (2, 2)], SHAPE)

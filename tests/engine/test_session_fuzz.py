@@ -14,7 +14,10 @@ from mrfstudio.engine.commands import (
     ClearLayer,
     Command,
     Fill,
+    Invert,
     Paint,
+    PaintEllipse,
+    PaintLasso,
     PaintRectangle,
     Pause,
     Play,
@@ -56,6 +59,9 @@ class Person:
         tools: list[tuple[int, Callable[[Session], Command]]] = [
             (30, self.paint),
             (6, lambda s: PaintRectangle(*self.layer(), self.box(), self.strength())),
+            (3, lambda s: PaintEllipse(*self.layer(), self.box(), self.strength(), self.random.random() < 0.2)),
+            (3, lambda s: PaintLasso(*self.layer(), self.points(3), self.strength(), self.random.random() < 0.2)),
+            (1, lambda s: Invert(self.layer()[0])),
             (4, lambda s: Fill(*self.layer(), *self.pixel(s), self.strength())),
             (2, lambda s: ClearLayer(self.layer()[0])),
             (8, lambda s: Undo()),
@@ -107,9 +113,13 @@ class Person:
 
     def paint(self, session: Session) -> Command:
         self.stroke += int(self.random.random() < 0.4)
-        points = tuple((float(x), float(y)) for x, y in self.random.uniform(-2, 10, (self.random.integers(1, 4), 2)))
+        points = self.points(1)
         radius = float(self.pick([0.3, 0.7, 1.5, 4.0]))
         return Paint(*self.layer(), points, radius, self.strength(), self.stroke)
+
+    def points(self, fewest: int) -> tuple[tuple[float, float], ...]:
+        count = self.random.integers(fewest, fewest + 3)
+        return tuple((float(x), float(y)) for x, y in self.random.uniform(-2, 10, (count, 2)))
 
     def image(self, session: Session) -> Command:
         shape = tuple(int(v) for v in self.random.integers(5, 9, 2))

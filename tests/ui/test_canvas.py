@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from mrfstudio.engine.commands import ClearLayer, Command, Fill, Paint, PaintRectangle, Step
+from mrfstudio.engine.commands import ClearLayer, Command, Fill, Paint, PaintEllipse, PaintLasso, PaintRectangle, Step
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.raster import stroke_mask
 from mrfstudio.ui.canvas import SEGMENT_TARGETS, Canvas
@@ -211,6 +211,40 @@ def test_a_rectangle_covers_the_pixels_of_both_corners_and_stays_inside(canvas: 
         (2, 3, 3, 4),
         (14, 14, 2, 2),
     ]
+
+
+def test_an_ellipse_may_reach_beyond_the_picture_and_is_drawn_at_once(canvas: Canvas, sent: list[Command]) -> None:
+    canvas.choose_tool("ellipse")
+    drag(canvas, [(10, 2), (4, 8)])
+    assert sent == [PaintEllipse("observed", 0, (4, 2, 7, 7))]
+    observed = canvas.scene.layer("observed")
+    assert observed is not None
+    assert observed[7, 5] == 0
+    assert observed[4, 2] == 1  # the corner of its box
+    assert drag(canvas, [(12, 12), (20, 20)]) is None
+    assert sent[1:] == [PaintEllipse("observed", 0, (12, 12, 9, 9))]
+
+
+def test_a_lasso_fills_what_it_goes_around_or_everything_but_it(canvas: Canvas, sent: list[Command]) -> None:
+    QTest.keyClick(canvas, Qt.Key.Key_L)
+    around = [(2, 2), (2, 10), (10, 10), (10, 2)]
+    drag(canvas, around)
+    assert [type(command) for command in sent] == [PaintLasso]
+    observed = canvas.scene.layer("observed")
+    assert observed is not None
+    assert (observed[3:10, 3:10] == 0).all()
+    assert observed[12, 12] == 1
+    QTest.keyClick(canvas, Qt.Key.Key_X)
+    drag(canvas, around, Qt.MouseButton.RightButton)
+    assert [getattr(command, "outside", None) for command in sent] == [False, True]
+    drag(canvas, [(5, 5), (5, 5)])  # a click goes around nothing
+    assert len(sent) == 2
+
+
+def test_an_ellipse_with_the_keyboard_takes_two_enters(canvas: Canvas, sent: list[Command]) -> None:
+    for key in (Qt.Key.Key_C, Qt.Key.Key_Left, Qt.Key.Key_Return, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Return):
+        QTest.keyClick(canvas, key)
+    assert sent == [PaintEllipse("observed", 0, (8, 7, 2, 2))]
 
 
 def test_escape_forgets_a_rectangle_being_drawn(canvas: Canvas, sent: list[Command]) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mrfstudio import __version__
-from mrfstudio.engine.document import Document, frozen
+from mrfstudio.engine.document import Document, checked_clamps, frozen
 from mrfstudio.engine.edits import MOST_LANES, edit, make_lane
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.command_json import decoded, encoded
@@ -101,6 +101,7 @@ def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any
         "workspace": {"name": workspace.name, **options},
         "origin": {
             "name": origin.document.name,
+            "clamps": [list(clamp) for clamp in origin.document.clamps],
             "limits": origin.limits.values(),
             "lanes": [_lane_described(lane) for lane in origin.lanes],
         },
@@ -206,7 +207,8 @@ def _workspace(options: dict[str, Any], arrays: dict[str, np.ndarray], given: Ma
 def _origin(stage: Stage, described: dict[str, Any], arrays: dict[str, np.ndarray]) -> Moment:
     layers = {key.removeprefix("origin "): array for key, array in arrays.items() if key.startswith("origin ")}
     truth = layers.pop("truth", None)
-    document = Document({name: frozen(array) for name, array in layers.items()}, truth, str(described["name"]))
+    clamps = checked_clamps(described.get("clamps", ()))  # files of the first versions have none
+    document = Document({name: frozen(array) for name, array in layers.items()}, truth, str(described["name"]), clamps)
     stage.workspace.check(document)
     lanes = tuple(
         make_lane(stage, lane["number"], lane["model"], lane["algorithm"], lane["parameters"], lane["limit"])

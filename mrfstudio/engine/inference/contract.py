@@ -14,6 +14,10 @@ To add an algorithm, write one file in this package:
 
 A second kernel for a special model (a grid, a bipartite graph) is one more decorated class; kernels declared later and
 covering the model win. A model without a kernel of its own is worked on as its factor graph.
+
+Beliefs of models with labels are probabilities, (…, states) for each node. Nodes with continuous values have Gaussian
+beliefs instead: the last axis then holds mean and variance, in the model's outer units (grey levels for pictures).
+Their evidence is a `GaussianEvidence`. Models with hidden units also answer `hidden_beliefs`, and samplers `samples`.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from torch import Tensor
 
 from mrfstudio.engine.catalogue import Parameters
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.evidence import AnyEvidence, Evidence
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.threads import fitting_threads
@@ -93,7 +97,10 @@ class Algorithm(Parameters):
         """None, or one sentence that says why not and names an algorithm that can."""
         if isinstance(model, (FactorGraph, GraphLike)) or _find_kernel(self, model):
             return None
-        return f"{self.name} has no way to work on a {model.kind}."
+        able = _names_for(model)
+        if self.name in able:
+            return f"{self.name} works on a {model.kind} only with other parameters: set them back to their defaults."
+        return f"{self.name} has no way to work on a {model.kind}: use {' or '.join(able) or 'another model'}."
 
     def kernel_for(self, model: Model) -> Kernel:
         """The kernel declared last that covers the model, else the factor-graph one."""
@@ -102,29 +109,40 @@ class Algorithm(Parameters):
             raise Unsupported(reason)
         return _find_kernel(self, model) or _ThroughGraph()
 
-    def init(self, model: Model, evidence: Evidence) -> State:
+    def init(self, model: Model, evidence: AnyEvidence) -> State:
         """The state before the first step. Raises `ContradictoryEvidence` where no state is left."""
         return self.kernel_for(model).init(self, model, evidence)
 
-    def step(self, model: Model, evidence: Evidence, state: State) -> State:
+    def step(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """One iteration, on as many threads as the work is worth."""
         chosen = self.kernel_for(model)
         with fitting_threads(chosen.entries(model, evidence)):
             return chosen.step(self, model, evidence, state)
 
-    def resume(self, model: Model, evidence: Evidence, state: State) -> State:
+    def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """Where to go on from when the evidence has changed since `state`: messages stay as they are."""
         return state
 
-    def beliefs(self, model: Model, evidence: Evidence, state: State) -> Tensor:
-        """Normalised single-node beliefs in the model's own shape (a factor graph: packed)."""
+    def beliefs(self, model: Model, evidence: AnyEvidence, state: State) -> Tensor:
+        """Normalised single-node beliefs in the model's own shape (a factor graph: packed).
+
+        Continuous nodes, such as the pixels of a GRBM, have (…, 2): mean and variance.
+        """
         return self.kernel_for(model).beliefs(self, model, evidence, state)
 
-    def factor_beliefs(self, model: Model, evidence: Evidence, state: State) -> list[Tensor]:
+    def factor_beliefs(self, model: Model, evidence: AnyEvidence, state: State) -> list[Tensor]:
         """Normalised beliefs of factors; on a factor graph one tensor (k_1, …, k_r, n) for each group."""
         return self.kernel_for(model).factor_beliefs(self, model, evidence, state)
 
-    def log_partition(self, model: Model, evidence: Evidence, state: State) -> LogPartition:
+    def hidden_beliefs(self, model: Model, evidence: AnyEvidence, state: State) -> Tensor:
+        """p(h = 1) of binary hidden units, (…, hidden), for models that have some."""
+        return self.kernel_for(model).hidden_beliefs(self, model, evidence, state)
+
+    def samples(self, model: Model, evidence: AnyEvidence, state: State) -> Tensor:
+        """Where the chains of a sampler are now, (chains, …) in the model's own shape and outer units."""
+        return self.kernel_for(model).samples(self, model, evidence, state)
+
+    def log_partition(self, model: Model, evidence: AnyEvidence, state: State) -> LogPartition:
         """The algorithm's value for log Z at this state, with its kind."""
         return self.kernel_for(model).log_partition(self, model, evidence, state)
 
@@ -139,25 +157,31 @@ class Kernel:
         """Whether this kernel can do this value of the algorithm on this model."""
         return True
 
-    def entries(self, model: Any, evidence: Evidence) -> int | None:
+    def entries(self, model: Any, evidence: Any) -> int | None:
         """Numbers that one step touches, to choose the threads by; None where the kernel knows better."""
         if not isinstance(model, FactorGraph):
             return None
         return model.packing.message_size * evidence.log_potentials[..., 0].numel()
 
-    def init(self, algorithm: Any, model: Any, evidence: Evidence) -> Any:
+    def init(self, algorithm: Any, model: Any, evidence: Any) -> Any:
         raise NotImplementedError
 
-    def step(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> Any:
+    def step(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> Any:
         raise NotImplementedError
 
-    def beliefs(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> Tensor:
+    def beliefs(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> Tensor:
         raise NotImplementedError
 
-    def factor_beliefs(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> list[Tensor]:
+    def factor_beliefs(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> list[Tensor]:
         raise Unsupported(f"{algorithm.name} gives no beliefs of factors on a {model.kind}.")
 
-    def log_partition(self, algorithm: Any, model: Any, evidence: Evidence, state: Any) -> LogPartition:
+    def hidden_beliefs(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> Tensor:
+        raise Unsupported(f"{algorithm.name} gives no beliefs of hidden units on a {model.kind}.")
+
+    def samples(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> Tensor:
+        raise Unsupported(f"{algorithm.name} draws no samples of a {model.kind}: use gibbs.")
+
+    def log_partition(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> LogPartition:
         return NO_LOG_PARTITION
 
 
@@ -188,6 +212,12 @@ def kernels(algorithm: Algorithm, model: Model) -> list[Kernel]:
 def _find_kernel(algorithm: Algorithm, model: Model) -> Kernel | None:
     found = kernels(algorithm, model)
     return found[0] if found else None
+
+
+def _names_for(model: Model) -> list[str]:
+    """Algorithms that have a kernel for this type of model, whatever their parameters."""
+    ALGORITHMS.load_all()
+    return sorted({algorithm.name for algorithm, model_type, _ in _KERNELS if isinstance(model, model_type)})
 
 
 class _ThroughGraph(Kernel):

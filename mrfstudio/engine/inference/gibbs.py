@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, integer
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.evidence import AnyEvidence, Evidence
 from mrfstudio.engine.inference.contract import Algorithm, Kernel, Model, State, kernel, nothing_changed
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.models.factor_graph import FactorGraph
@@ -37,20 +37,33 @@ class Gibbs(Algorithm):
     )
     seed: int = integer(0, "The same seed gives the same samples.", low=0)
 
-    def resume(self, model: Model, evidence: Evidence, state: State) -> State:
+    def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """The chains go on; samples under other evidence no longer count, and the burn-in begins again."""
-        assert isinstance(state, Samples)
-        return replace(state, iteration=0, counts=torch.zeros_like(state.counts), counted=0)
+        assert isinstance(state, ChainState)
+        return state.forgotten()
 
 
 @dataclass(frozen=True, eq=False)
-class Samples(State):
-    """Chains (chains, variables), per-chain visit counts (chains, size) after the burn-in, and the generator."""
+class ChainState(State):
+    """What every sampler's state has: how many sweeps count so far, and the state of its generator."""
+
+    counted: int
+    generator: Tensor
+
+    def forgotten(self) -> ChainState:
+        """The same chains with nothing counted."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(ChainState):
+    """Chains (chains, variables) and per-chain visit counts (chains, size) after the burn-in."""
 
     chains: Tensor
     counts: Tensor
-    counted: int
-    generator: Tensor
+
+    def forgotten(self) -> Samples:
+        return replace(self, iteration=0, counts=torch.zeros_like(self.counts), counted=0)
 
 
 @kernel(Gibbs, FactorGraph)
@@ -62,7 +75,7 @@ class GibbsOnGraph(Kernel):
         generator = torch.Generator(device=local.device).manual_seed(algorithm.seed)
         start = _categorical(model, local.expand(algorithm.chains, -1), generator)
         counts = local.new_zeros((algorithm.chains, model.packing.size))
-        return Samples(0, nothing_changed(local), start, counts, 0, generator.get_state())
+        return Samples(0, nothing_changed(local), 0, generator.get_state(), start, counts)
 
     def step(self, algorithm: Gibbs, model: FactorGraph, evidence: Evidence, state: Samples) -> Samples:
         local = model.local_potentials(evidence)
@@ -84,7 +97,7 @@ class GibbsOnGraph(Kernel):
             counted += 1
         error = standard_error(counts, counted)
         residual = error.max() if counted > 1 and error.numel() else nothing_changed(local)
-        return Samples(iteration, residual, chains, counts, counted, generator.get_state())
+        return Samples(iteration, residual, counted, generator.get_state(), chains, counts)
 
     def beliefs(self, algorithm: Gibbs, model: FactorGraph, evidence: Evidence, state: Samples) -> Tensor:
         if state.counted == 0:  # still burning in: where the chains are now

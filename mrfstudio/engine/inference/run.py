@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mrfstudio.engine.catalogue import Parameters, integer, number
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.evidence import AnyEvidence
 from mrfstudio.engine.inference.contract import Algorithm, Model, State
 
 Ending = Literal["converged", "iteration limit", "not finite"]
@@ -39,7 +39,7 @@ class Outcome:
 def run(
     algorithm: Algorithm,
     model: Model,
-    evidence: Evidence,
+    evidence: AnyEvidence,
     limits: Limits | None = None,
     *,
     start: State | None = None,

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.commands import Command, SetImage
+from mrfstudio.engine.commands import ClampUnit, Command, SetImage
 from mrfstudio.engine.document import Document, LayerSpec, blank_document, frozen, painted
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.evidence import AnyEvidence
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.run import Limits
@@ -37,7 +37,7 @@ class LaneView:
     document: Document
     model: Any
     algorithm: Algorithm
-    evidence: Evidence
+    evidence: AnyEvidence
     state: State
     previous: State | None = None
 
@@ -77,6 +77,8 @@ class Workspace:
         """The document after a command; None if the command is not about documents."""
         if isinstance(command, SetImage):
             return self.opened(command)
+        if isinstance(command, ClampUnit):
+            raise StudioError(f"The {self.name} workspace has no hidden units to hold.")
         return painted(document, command, self.specs)
 
     def opened(self, command: SetImage) -> Document:
@@ -100,8 +102,7 @@ class Workspace:
             raise StudioError(f"The picture has {size} pixels: expected at most {most} on a side; make it smaller.")
         odd = ~np.isin(given, spec.values)
         if odd.any():
-            known = ", ".join(map(str, spec.values))
-            raise StudioError(f"The picture holds the value {given[odd][0]}: expected only {known}.")
+            raise StudioError(f"The picture holds the value {given[odd][0]}: expected only {spec.in_words}.")
         return np.array(given, np.uint8)
 
     def check(self, document: Document) -> None:
@@ -140,7 +141,7 @@ class Workspace:
         """The workspace that `saved` described."""
         return cls()
 
-    def evidence(self, document: Document, model: Any) -> Evidence:
+    def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """What the layers say, for one model. Raises `ContradictoryEvidence` where nothing is left of a node."""
         raise NotImplementedError
 

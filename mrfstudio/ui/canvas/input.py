@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import Step
-from mrfstudio.ui.canvas.tools import TOOLS
+from mrfstudio.ui.canvas.tools import AREAS, CORNERS, TOOLS
 from mrfstudio.ui.canvas.view import CanvasBase
 
 Key = Qt.Key
@@ -35,6 +35,7 @@ OTHER_KEYS = (
     Key.Key_BracketLeft,
     Key.Key_BracketRight,
     Key.Key_O,
+    Key.Key_X,
     Key.Key_Plus,
     Key.Key_Equal,
     Key.Key_Minus,
@@ -123,7 +124,7 @@ class Canvas(CanvasBase):
         self._set_cursor()
 
     def _show_pointer(self, position: QPointF | None) -> None:
-        if self.tools.tool == "rectangle" and self.tools.active:
+        if self.tools.tool in AREAS and self.tools.active:
             self.update()
         for point in (self.pointer, position):
             if point is not None:
@@ -216,6 +217,8 @@ class Canvas(CanvasBase):
             self._set_cursor()
         elif key == Key.Key_O:
             self._show_original(True)
+        elif key == Key.Key_X:
+            self.set_outside(not self.tools.outside)
         elif key == Key.Key_Home:
             self.fit()
         return True
@@ -231,7 +234,7 @@ class Canvas(CanvasBase):
                 self.play_pause.emit()
         elif key == Key.Key_O:
             self._show_original(False)
-        elif (key in ENTER or key in ERASE) and self._keyboard_stroke and self.tools.tool != "rectangle":
+        elif (key in ENTER or key in ERASE) and self._keyboard_stroke and self.tools.tool not in CORNERS:
             self._keyboard_stroke = False
             self._finish_stroke()
         else:
@@ -277,7 +280,7 @@ class Canvas(CanvasBase):
         row, column = self.cursor_pixel
         if self.tools.tool == "inspect":
             self.pixel_clicked.emit(row, column)
-        elif self._keyboard_stroke and self.tools.tool == "rectangle":  # the second Enter sets the other corner
+        elif self._keyboard_stroke and self.tools.tool in CORNERS:  # the second Enter sets the other corner
             self._keyboard_stroke = False
             self._finish_stroke()
         else:

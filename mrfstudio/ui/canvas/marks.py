@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -53,11 +54,28 @@ def footprint(painter: QPainter, transform: Transform, top: int, left: int, mask
 
 def box(painter: QPainter, place: QRectF) -> None:
     """A dashed rectangle being dragged."""
+    _dashed(painter, lambda: painter.drawRect(place))
+
+
+def oval(painter: QPainter, place: QRectF) -> None:
+    """A dashed ellipse being dragged."""
+    _dashed(painter, lambda: painter.drawEllipse(place))
+
+
+def lasso(painter: QPainter, points: Sequence[QPointF]) -> None:
+    """A dashed line being drawn around an area, closed by the shortest way."""
+    _dashed(painter, lambda: painter.drawPolygon(list(points)))
+
+
+def _dashed(painter: QPainter, draw: Callable[[], None]) -> None:
+    """Light dashes on dark, seen on every background."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for pen, style in zip(two_tone(), (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine), strict=True):
         pen.setStyle(style)
         painter.setPen(pen)
-        painter.drawRect(place)
+        draw()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def crosshair(painter: QPainter, place: QRectF) -> None:

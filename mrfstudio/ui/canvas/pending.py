@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfstudio.engine.commands import Command, Paint, PaintRectangle
+from mrfstudio.engine.commands import Command, Shape
 from mrfstudio.engine.frames import NO_HINT
-from mrfstudio.engine.raster import rectangle_mask, stroke_mask
+from mrfstudio.engine.raster import command_mask
 
 BLANK = {"observed": 1, "hints": NO_HINT, "mask": 0}
 """What an erased pixel of each layer holds."""
@@ -24,17 +24,11 @@ class Patch:
     size: tuple[int, int] = (0, 0)
     stride: int = 1
 
-    def mask(self, command: Paint | PaintRectangle) -> tuple[int, int, np.ndarray]:
+    def mask(self, command: Shape) -> tuple[int, int, np.ndarray]:
         """The pixels of the arrays that a command paints: the first row, the first column, booleans from there on."""
-        row, column = self.origin
-        if isinstance(command, PaintRectangle):
-            top, left, height, width = command.rectangle
-            found = rectangle_mask((top - row, left - column, height, width), self.size)
-        else:
-            found = stroke_mask([(x - column, y - row) for x, y in command.points], command.radius, self.size)
-        top, left, mask = found
+        top, left, mask = command_mask(command, self.size, self.origin)
         if self.stride == 1:
-            return found
+            return top, left, mask
         skip_rows, skip_columns = -top % self.stride, -left % self.stride
         sampled = mask[skip_rows :: self.stride, skip_columns :: self.stride]
         return (top + skip_rows) // self.stride, (left + skip_columns) // self.stride, sampled
@@ -44,7 +38,7 @@ class Patch:
 class Edit:
     """A command that changes pixels, and its number once it is posted."""
 
-    command: Paint | PaintRectangle
+    command: Shape
     number: int | None = None
 
     @property
@@ -77,7 +71,7 @@ class Pending:
 
     def add(self, command: Command) -> bool:
         """Remember a command; False if it is not one that can be drawn here."""
-        if not isinstance(command, (Paint, PaintRectangle)):
+        if not isinstance(command, Shape):
             return False
         self._edits.append(Edit(command))
         return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from mrfstudio.engine.commands import Command, Fill, Paint, PaintRectangle
+from mrfstudio.engine.commands import Command, Fill, Paint, PaintEllipse, PaintLasso, PaintRectangle
 from mrfstudio.ui.gestures import next_gesture
 
 SMALLEST_RADIUS, LARGEST_RADIUS = 0.5, 128.0
@@ -41,30 +41,40 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool("eraser", "Eraser", "E", "Take away what was drawn. The right button does the same with every tool."),
     Tool("rectangle", "Rectangle", "R", "Drag to fill a rectangle with the chosen label."),
+    Tool("ellipse", "Ellipse", "C", "Drag to fill an ellipse, a circle if you drag a square."),
+    Tool("lasso", "Lasso", "L", "Draw around an area to fill it."),
     Tool("fill", "Fill", "F", "Click to fill an area of equal pixels with the chosen label."),
     Tool("inspect", "Inspect", "I", "Click a pixel to see what the model believes there and why."),
 )
+
+AREAS = ("rectangle", "ellipse", "lasso")
+"""Tools that fill an area once it is drawn; they can fill everything but it."""
+CORNERS = ("rectangle", "ellipse")
+"""Those that two corners describe."""
 
 
 @dataclass(frozen=True)
 class Target:
     """One thing the brush can paint, chosen by a digit key.
 
-    `layer` and `value` go into the commands; `colour` is a label number (its colour in the theme) or None for ink.
+    `layer` and `value` go into the commands; `colour` is a label number (its colour in the theme), the name of a colour
+    of the theme, or None for ink.
     """
 
     title: str
     layer: str
     value: int
-    colour: int | None
+    colour: int | str | None
     help: str = ""
+    soft: bool = False
+    """Whether it can be painted with less than full strength."""
 
 
 SEGMENT_TARGETS: tuple[Target, ...] = (
     Target("Contour seen", "observed", 0, None, "Draw the contour that the model observes; erase where none is seen."),
-    Target("Hint OUT", "hints", 1, 1, "Tell the model that these pixels lie outside."),
-    Target("Hint IN", "hints", 2, 2, "Tell the model that these pixels lie inside."),
-    Target("Hint CONTOUR", "hints", 0, 0, "Tell the model that these pixels are contour, whatever was seen."),
+    Target("Hint OUT", "hints", 1, 1, "Tell the model that these pixels lie outside.", soft=True),
+    Target("Hint IN", "hints", 2, 2, "Tell the model that these pixels lie inside.", soft=True),
+    Target("Hint CONTOUR", "hints", 0, 0, "Tell the model that these are contour, whatever was seen.", soft=True),
 )
 
 
@@ -77,8 +87,10 @@ class ToolBox:
     target_index: int = 0
     radius: float = 0.5
     strength: float = 1.0
+    outside: bool = False
+    """Whether an area tool fills everything but its area."""
     points: list[Point] = field(default_factory=list)
-    """Points of the stroke under way; of a rectangle its two corners. Empty when no stroke is."""
+    """Points of the stroke under way; of a rectangle or ellipse its two corners. Empty when no stroke is."""
     last: Point | None = None
     """Where the last stroke ended, for straight lines."""
     _erasing: bool = False
@@ -117,8 +129,8 @@ class ToolBox:
             return [Fill(self.target.layer, self.value(erase), row, column, self._given_strength(erase))]
         if self.tool == "inspect":
             return []
-        self.points = [self.last, point] if line and self.last is not None and self.tool != "rectangle" else [point]
-        if self.tool == "rectangle":
+        self.points = [self.last, point] if line and self.last is not None and self.tool not in AREAS else [point]
+        if self.tool in AREAS:
             return []
         return [self._segment(tuple(self.points), pressure)]
 
@@ -126,29 +138,38 @@ class ToolBox:
         """Go on; the segment joins the last point to this one, so that fast strokes have no gaps."""
         if not self.points or point == self.points[-1]:
             return []
-        if self.tool == "rectangle":
+        if self.tool in CORNERS:
             self.points = [self.points[0], point]
+            return []
+        if self.tool == "lasso":
+            self.points.append(point)
             return []
         segment = (self.points[-1], point)
         self.points.append(point)
         return [self._segment(segment, pressure)]
 
     def release(self, shape: tuple[int, int]) -> list[Command]:
-        """End the stroke; a rectangle becomes a command now, cut to the picture (height, width)."""
+        """End the stroke; an area becomes a command now, a rectangle cut to the picture (height, width)."""
         points, self.points = self.points, []
         if not points:
             return []
         self.last = points[-1]
-        if self.tool != "rectangle":
+        return self._area(points, shape) if self.tool in AREAS else []
+
+    def _area(self, points: list[Point], shape: tuple[int, int]) -> list[Command]:
+        layer, value = self.target.layer, self.value(self._erasing)
+        strength = self._given_strength(self._erasing)
+        if self.tool == "lasso":
+            return [PaintLasso(layer, value, tuple(points), strength, self.outside)] if len(points) > 2 else []
+        cut = rectangle_between(points[0], points[-1], shape)
+        if cut is None:
             return []
-        rectangle = rectangle_between(points[0], points[-1], shape)
-        if rectangle is None:
-            return []
-        erase = self._erasing
-        return [PaintRectangle(self.target.layer, self.value(erase), rectangle, self._given_strength(erase))]
+        if self.tool == "ellipse":  # beyond the picture it is still a part of the shape
+            return [PaintEllipse(layer, value, corners(points[0], points[-1]), strength, self.outside)]
+        return [PaintRectangle(layer, value, cut, strength, self.outside)]
 
     def cancel(self) -> None:
-        """Forget a rectangle that is being drawn. Brush segments are already posted: undo takes them back."""
+        """Forget an area that is being drawn. Brush segments are already posted: undo takes them back."""
         self.points = []
 
     def _segment(self, points: tuple[Point, ...], pressure: float) -> Paint:
@@ -157,14 +178,20 @@ class ToolBox:
         return Paint(self.target.layer, self.value(self._erasing), points, radius, strength, self._stroke_id)
 
     def _given_strength(self, erase: bool) -> float:
-        # Half-erased has no meaning, and what was observed was observed: strength is for hints.
-        return 1.0 if self.erases(erase) or self.target.layer != "hints" else self.strength
+        # Half-erased has no meaning, and what was observed was observed: strength is for what can be soft.
+        return 1.0 if self.erases(erase) or not self.target.soft else self.strength
+
+
+def corners(a: Point, b: Point) -> tuple[int, int, int, int]:
+    """Top, left, height, width of the pixels that two corners touch, inside the picture or not."""
+    left, right = sorted((math.floor(a[0]), math.floor(b[0])))
+    top, bottom = sorted((math.floor(a[1]), math.floor(b[1])))
+    return top, left, bottom - top + 1, right - left + 1
 
 
 def rectangle_between(a: Point, b: Point, shape: tuple[int, int]) -> tuple[int, int, int, int] | None:
     """Top, left, height, width of the pixels that two corners touch, cut to the picture; None if outside."""
-    left, right = sorted((math.floor(a[0]), math.floor(b[0])))
-    top, bottom = sorted((math.floor(a[1]), math.floor(b[1])))
+    top, left, height, width = corners(a, b)
+    bottom, right = min(top + height, shape[0]), min(left + width, shape[1])
     left, top = max(left, 0), max(top, 0)
-    right, bottom = min(right, shape[1] - 1), min(bottom, shape[0] - 1)
-    return (top, left, bottom - top + 1, right - left + 1) if right >= left and bottom >= top else None
+    return (top, left, bottom - top, right - left) if right > left and bottom > top else None

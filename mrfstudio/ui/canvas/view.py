@@ -20,7 +20,7 @@ from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.raster import stroke_mask
 from mrfstudio.ui.canvas import marks
 from mrfstudio.ui.canvas.scene import Scene
-from mrfstudio.ui.canvas.tools import Target, ToolBox, rectangle_between
+from mrfstudio.ui.canvas.tools import Target, ToolBox, corners, rectangle_between
 from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.theme import px
@@ -43,6 +43,7 @@ class CanvasBase(QWidget):
     target_changed = Signal(int)
     radius_changed = Signal(float)
     strength_changed = Signal(float)
+    outside_changed = Signal(bool)
     view_changed = Signal(object)
     """The picture was moved or zoomed: (top, left, height, width) of the pixels that can be seen now."""
 
@@ -182,6 +183,11 @@ class CanvasBase(QWidget):
         self.tools.strength = strength
         self.strength_changed.emit(strength)
 
+    def set_outside(self, outside: bool) -> None:
+        """Whether rectangle, ellipse and lasso fill everything but what they go around."""
+        self.tools.outside = outside
+        self.outside_changed.emit(outside)
+
     # View -------------------------------------------------------------------------------------------------------------
 
     def fit(self) -> None:
@@ -293,11 +299,21 @@ class CanvasBase(QWidget):
         painter.drawRect(transform.rectangle(0, 0, *self.scene.shape).adjusted(-1, -1, 0, 0))
         if self.pinned is not None:
             marks.crosshair(painter, transform.rectangle(*self.pinned, 1, 1))
-        if self.tools.tool == "rectangle" and self.tools.active:
-            dragged = rectangle_between(self.tools.points[0], self.tools.points[-1], self.scene.shape)
+        if self.tools.active:
+            self._paint_area(painter)
+        self._paint_cursor(painter)
+
+    def _paint_area(self, painter: QPainter) -> None:
+        """The area that is being drawn, before it is filled."""
+        tools, transform = self.tools, self.transform
+        if tools.tool == "lasso":
+            marks.lasso(painter, [transform.to_widget(x, y) for x, y in tools.points])
+        elif tools.tool == "ellipse":
+            marks.oval(painter, transform.rectangle(*corners(tools.points[0], tools.points[-1])))
+        elif tools.tool == "rectangle":
+            dragged = rectangle_between(tools.points[0], tools.points[-1], self.scene.shape)
             if dragged is not None:
                 marks.box(painter, transform.rectangle(*dragged))
-        self._paint_cursor(painter)
 
     def _paint_arrows(self, painter: QPainter, transform: Transform) -> None:
         angles = self.scene.layer("ownership")

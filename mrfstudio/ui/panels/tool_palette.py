@@ -11,6 +11,7 @@ from mrfstudio.ui.colours import Colours, colours_of
 from mrfstudio.ui.icons import icon
 from mrfstudio.ui.theme import px
 
+OUTSIDE = "Rectangle, ellipse and lasso then fill everything but what they go around."
 LARGEST_ON_SLIDER = 24.0  # pixels of radius; the keys go further
 STEPS = 100
 
@@ -24,6 +25,8 @@ class ToolPalette(QWidget):
         self.tools = {
             tool.name: _button(f" {tool.title}  {tool.key}", tool.title, tool.help, tool.key) for tool in TOOLS
         }
+        self.outside = _button(" All but  X", "Everything but", OUTSIDE, "X")
+        self.outside.setAutoExclusive(False)
         self.targets: list[QToolButton] = []
         self._tool_group, self._target_group = QButtonGroup(self), QButtonGroup(self)
         self.size_label, self.strength_label = QLabel(), QLabel()
@@ -38,11 +41,12 @@ class ToolPalette(QWidget):
             self._tool_group.addButton(button)
             self._column.addWidget(button)
             button.clicked.connect(lambda _=False, name=name: canvas.choose_tool(name))
-        self._column.addSpacing(px(self, 12))
+        self._column.addWidget(self.outside)
+        self._column.addSpacing(px(self, 10))
         self._labels = QVBoxLayout()
         self._labels.setSpacing(px(self, 2))
         self._column.addLayout(self._labels)
-        self._column.addSpacing(px(self, 12))
+        self._column.addSpacing(px(self, 10))
         for widget in (self.size_label, self.brush_size, self.strength_label, self.strength):
             self._column.addWidget(widget)
         self._column.addStretch(1)
@@ -69,6 +73,8 @@ class ToolPalette(QWidget):
     def _connect(self) -> None:
         canvas = self.canvas
         canvas.tool_changed.connect(lambda name: self.tools[name].setChecked(True))
+        canvas.outside_changed.connect(self.outside.setChecked)
+        self.outside.clicked.connect(canvas.set_outside)
         canvas.target_changed.connect(self._show_target)
         canvas.radius_changed.connect(self._show_radius)
         canvas.strength_changed.connect(self._show_strength)
@@ -81,8 +87,8 @@ class ToolPalette(QWidget):
     def _show_target(self, index: int) -> None:
         if index < len(self.targets):
             self.targets[index].setChecked(True)
-        # What was observed was observed: only hints can be soft.
-        soft = self.canvas.tools.target.layer == "hints"
+        # What was observed was observed: most cannot be soft.
+        soft = self.canvas.tools.target.soft
         self.strength.setEnabled(soft)
         self.strength_label.setEnabled(soft)
 
@@ -102,6 +108,8 @@ class ToolPalette(QWidget):
         for name, button in self.tools.items():
             button.setIcon(icon(name, self))
             button.setIconSize(QSize(side, side))
+        self.outside.setIcon(icon("outside", self))
+        self.outside.setIconSize(QSize(side, side))
         for button, target in zip(self.targets, self.canvas.tools.targets, strict=False):
             button.setIcon(swatch(target, colours_of(self), side, self.devicePixelRatioF()))
             button.setIconSize(QSize(side, side))
@@ -148,6 +156,14 @@ def position_of(radius: float) -> int:
     return round((min(max(radius - 0.5, 0.0) / (LARGEST_ON_SLIDER - 0.5), 1.0)) ** 0.5 * STEPS)
 
 
+def target_colour(target: Target, colours: Colours) -> str:
+    """A label's colour, a named one, or ink."""
+    if isinstance(target.colour, int):
+        return colours.labels[target.colour]
+    named: str = getattr(colours, target.colour or "ink")
+    return named
+
+
 def swatch(target: Target, colours: Colours, side: int, ratio: float) -> QIcon:
     """A label's colour as it looks on the canvas: hints striped, ink plain."""
     pixmap = QPixmap(round(side * ratio), round(side * ratio))
@@ -155,11 +171,10 @@ def swatch(target: Target, colours: Colours, side: int, ratio: float) -> QIcon:
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    colour = colours.ink if target.colour is None else colours.labels[target.colour]
-    painter.setBrush(QColor(colour))
+    painter.setBrush(QColor(target_colour(target, colours)))
     painter.setPen(QPen(QColor(colours.outline), 1))
     painter.drawRoundedRect(1, 1, side - 2, side - 2, side / 6, side / 6)
-    if target.colour is not None:
+    if isinstance(target.colour, int):
         painter.setPen(QPen(QColor(colours.ink), max(side / 12, 1)))
         for offset in (-side * 0.34, 0.0, side * 0.34):
             painter.drawLine(

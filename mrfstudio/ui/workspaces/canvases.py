@@ -40,7 +40,7 @@ class Canvases(QSplitter):
             canvas.hovered.connect(self.hovered)
             canvas.pixel_clicked.connect(self.pixel_clicked)
         self.second.tools = self.first.tools  # one hand, one brush
-        for name in ("tool_changed", "target_changed", "radius_changed", "strength_changed"):
+        for name in ("tool_changed", "target_changed", "radius_changed", "strength_changed", "outside_changed"):
             getattr(self.second, name).connect(getattr(self.first, name))
         self.first.view_changed.connect(lambda _: self._link(self.first, self.second))
         self.second.view_changed.connect(lambda _: self._link(self.second, self.first))

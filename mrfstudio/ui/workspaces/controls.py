@@ -1,4 +1,4 @@
-"""The right side of a workspace with labels: model and algorithm, the second lane, layers and legend, inspector."""
+"""The right side of a workspace with a canvas: model and algorithm, the second lane, layers and legend, inspector."""
 
 from __future__ import annotations
 
@@ -17,35 +17,41 @@ from mrfstudio.ui.theme import px
 from mrfstudio.ui.workspaces.model_panel import ModelPanel
 
 
-class LabelControls(QWidget):
+class LaneControls(QWidget):
     """One column of groups; emits commands and says when other layers are wanted."""
 
     command = Signal(object)
     layers_changed = Signal()
     other_model = Signal()
 
-    def __init__(self, layers: Sequence[Layer], labels: Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        layers: LayerList,
+        legend: Legend,
+        inspector: QWidget,
+        below: Sequence[QWidget] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        """`inspector` has `set_details`; `below` are shown between the list of layers and the legend."""
         super().__init__(parent)
         self._newest_edit = 0
         self._reveal = False
         self.first, self.second = ModelPanel(0), ModelPanel(1)
-        self.layers, self.legend = LayerList(layers), Legend(layers, labels)
-        self.directions, self.inspector = DirectionMaps(), Inspector()
-        self.directions.hide()
+        self.layers, self.legend = layers, legend
+        self._inspector = inspector
         self._column = QVBoxLayout(self)
         margin = px(self, 10)
         self._column.setContentsMargins(margin, margin, margin, margin)
         self._column.setSpacing(px(self, 10))
         self._column.addWidget(self.first)
         self.second_group = self._group("Second lane", self.second)
-        self._group("Layers", self.layers, self.directions, self.legend)
-        self._group("Inspector", self.inspector)
+        self._group("Layers", self.layers, *below, self.legend)
+        self._group("Inspector", inspector)
         self._column.addStretch(1)
         for panel in (self.first, self.second):
             panel.command.connect(self.command)
             panel.other_model.connect(self.other_model)
         self.layers.changed.connect(self._layers_changed)
-        self.directions.chosen.connect(self.layers.choose_direction)
         self.compare(False)
 
     def _group(self, title: str, *widgets: QWidget) -> QGroupBox:
@@ -58,10 +64,7 @@ class LabelControls(QWidget):
         return group
 
     def _layers_changed(self) -> None:
-        shown = self.layers.visible()
-        self.legend.set_visible_layers(shown)
-        self.directions.setVisible("residual" in shown)
-        self.directions.choose(self.layers.direction)
+        self.legend.set_visible_layers(self.layers.visible())
         self.layers_changed.emit()
 
     @property
@@ -78,8 +81,6 @@ class LabelControls(QWidget):
         if frame.applied >= self._newest_edit:  # an older frame would pull a slider out of the hand
             for panel, lane in zip((self.first, self.second), frame.lanes, strict=False):
                 panel.set_lane(lane, frame.lanes[0], frame.limits)
-        if frame.lanes and not self.directions.isHidden():
-            self.directions.set_residual(frame.lanes[0].pictures.get("residual"))
         truth = self.layers.boxes.get("truth")
         known = "truth" in frame.layers
         if truth is not None and truth.isEnabled() != known:
@@ -87,7 +88,7 @@ class LabelControls(QWidget):
 
     def show_details(self, details: Mapping[str, object]) -> None:
         """What the engine says of the chosen pixel."""
-        self.inspector.set_details(details)
+        self._inspector.set_details(details)  # type: ignore[attr-defined]  # see __init__
         if details and self._reveal:
             self._reveal = False
             QTimer.singleShot(0, self._scroll_to_inspector)  # after the layout has made room for it
@@ -101,7 +102,7 @@ class LabelControls(QWidget):
         while place is not None and not isinstance(place, QScrollArea):
             place = place.parentWidget()
         if place is not None:
-            place.ensureWidgetVisible(self.inspector)
+            place.ensureWidgetVisible(self._inspector)
 
     def posted(self, number: int) -> None:
         """An edit got this number; frames before it do not show it yet."""
@@ -115,3 +116,23 @@ class LabelControls(QWidget):
     def add_model(self, note: ModelNote) -> None:
         for panel in (self.first, self.second):
             panel.add_model(note)
+
+
+class LabelControls(LaneControls):
+    """With the directions of the residual, and an inspector of labels and clones."""
+
+    def __init__(self, layers: Sequence[Layer], labels: Sequence[str], parent: QWidget | None = None) -> None:
+        self.directions, self.inspector = DirectionMaps(), Inspector()
+        self.directions.hide()
+        super().__init__(LayerList(layers), Legend(layers, labels), self.inspector, (self.directions,), parent)
+        self.directions.chosen.connect(self.layers.choose_direction)
+
+    def _layers_changed(self) -> None:
+        self.directions.setVisible("residual" in self.layers.visible())
+        self.directions.choose(self.layers.direction)
+        super()._layers_changed()
+
+    def set_frame(self, frame: Frame) -> None:
+        super().set_frame(frame)
+        if frame.lanes and not self.directions.isHidden():
+            self.directions.set_residual(frame.lanes[0].pictures.get("residual"))

@@ -86,4 +86,5 @@ def _details(details: Mapping[str, object]) -> dict[str, object]:
 
 
 def _target(state: int) -> Target:
-    return Target(f"State {state}", "hints", state, state % COLOURS, f"Say that these variables are in state {state}.")
+    help = f"Say that these variables are in state {state}."
+    return Target(f"State {state}", "hints", state, state % COLOURS, help, soft=True)

@@ -1,53 +1,25 @@
-"""What workspaces with labels share: canvases, transport, strip, layers, curves, and the actions on them."""
+"""What workspaces with labels share beyond the canvas: label layers, hints and the histogram of marginals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.commands import (
-    AddLane,
-    ClearLayer,
-    Command,
-    Redo,
-    RemoveLane,
-    Restart,
-    Scrub,
-    SetSpeed,
-    SetView,
-    Step,
-    Undo,
-)
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
-from mrfstudio.ui.canvas import Canvas
+from mrfstudio.engine.commands import ClearLayer
 from mrfstudio.ui.canvas.layers import Layer
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.iteration_strip import IterationStrip
-from mrfstudio.ui.panels.tool_palette import ToolPalette
-from mrfstudio.ui.panels.transport import SPEEDS, TransportBar
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import Advice, Scrolled
-from mrfstudio.ui.theme import px
-from mrfstudio.ui.workspaces.base import Workspace
-from mrfstudio.ui.workspaces.canvases import GIVEN, Canvases
 from mrfstudio.ui.workspaces.controls import LabelControls
-from mrfstudio.ui.workspaces.readers import Readers
-
-if TYPE_CHECKING:
-    from mrfstudio.ui.workspaces.curves_panel import CurvesPanel
-
-FIRST_SPEED = 60.0
-"""Iterations a second at the start: slow enough to see each of the fifteen."""
-ALWAYS = ("belief", "histogram", "strip")
-"""What frames carry besides the visible layers."""
-FEW = 5  # iterations of the second lane where there is no second model to compare with
+from mrfstudio.ui.workspaces.image_workspace import ImageWorkspace
 
 
-class LabelWorkspace(Workspace):
-    """Builds the widgets, turns actions into commands and hands frames to whoever shows them."""
+class LabelWorkspace(ImageWorkspace):
+    """Every pixel or variable has one of a few labels."""
+
+    always = ("belief", "histogram", "strip")
 
     def __init__(
         self,
@@ -57,186 +29,14 @@ class LabelWorkspace(Workspace):
         layers: Sequence[Layer],
         labels: Sequence[str],
     ) -> None:
-        super().__init__(controller, settings, parent)
         self.labels = tuple(labels)
-        self.canvases = Canvases()
-        self.canvas: Canvas = self.canvases.first
-        self.transport, self.advice = TransportBar(), Advice()
-        self.palette, self.strip = ToolPalette(self.canvas), IterationStrip()
-        self.controls = self.panel = LabelControls(layers, labels)
-        self.centre = self._centre()
-        self.curves: CurvesPanel | None = None
-        self._inspected: tuple[int, int] | None = None
-        self._view: SetView | None = None
-        self.readers = Readers((self._show_panel, self._show_curves), self)
-        for source in (self.canvases, self.transport, self.panel, self.strip):
-            source.command.connect(self.post)
-        self.canvases.play_pause.connect(self.transport.toggle_play)
-        self.canvases.view_changed.connect(self.send_view)
-        self.canvases.pixel_clicked.connect(self.inspect)
-        self.panel.layers_changed.connect(self.show_layers)
-        controller.posted.connect(self.on_posted)
+        self.panel = LabelControls(layers, labels)
+        super().__init__(controller, settings, parent, self.panel, IterationStrip())
 
-    def _centre(self) -> QWidget:
-        centre = QWidget()
-        column = QVBoxLayout(centre)
-        margin = px(centre, 8)
-        column.setContentsMargins(margin, margin, margin, margin)
-        column.setSpacing(px(centre, 6))
-        column.addWidget(self.transport)
-        column.addWidget(self.advice)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        tools = Scrolled(self.palette, always=False)
-        tools.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-        row.addWidget(tools)
-        row.addWidget(self.canvases, 1)
-        column.addLayout(row, 1)
-        column.addWidget(self.strip)
-        return centre
-
-    def make_curves(self) -> QWidget:
+    def new_curves(self) -> QWidget:
         from mrfstudio.ui.workspaces.curves_panel import CurvesPanel
 
-        self.curves = CurvesPanel(self.labels)
-        self.curves.command.connect(self.post)
-        if self.controller.newest is not None:
-            self.curves.set_frame(self.controller.newest)
-        return self.curves
-
-    def post(self, command: Command) -> None:
-        self.controller.post(command)
-
-    # Frames -----------------------------------------------------------------------------------------------------------
-
-    def on_loaded(self, engine: Loaded) -> None:
-        self.panel.on_loaded(engine, self.name)
-        newest = self.controller.newest
-        if newest is not None and newest.workspace == self.name:  # it came before the catalogue
-            self.panel.set_frame(newest)
-
-    def on_frame(self, frame: Frame) -> None:
-        comparing = len(frame.lanes) > 1
-        if comparing != self.canvases.comparing:
-            self.canvases.compare(comparing)
-            self.panel.compare(comparing)
-            self.show_layers()
-        self.canvases.set_frame(frame)
-        self.transport.set_frame(frame)
-        self.readers.take(frame)
-
-    def _show_panel(self, frame: Frame) -> None:
-        self.panel.set_frame(frame)
-        if frame.lanes:
-            self.panel.show_details(self.details(frame.lanes[0]))
-        self.strip.set_frame(frame)
-
-    def _show_curves(self, frame: Frame) -> None:
-        if self.curves is not None:
-            self.curves.set_frame(frame)
-
-    def on_opened(self) -> None:
-        self.send_view(again=True)
-
-    def details(self, lane: LaneFrame) -> Mapping[str, object]:
-        """What the inspector shows of a lane."""
-        return lane.details
-
-    def on_posted(self, command: Command, number: int) -> None:
-        """An edit of this workspace is on its way."""
-        if self.controller.workspace == self.name:
-            self.canvases.posted(command, number)
-            self.panel.posted(number)
-
-    # View -------------------------------------------------------------------------------------------------------------
-
-    def show_layers(self) -> None:
-        """Show the layers that are ticked, and ask for their pictures."""
-        self.canvases.set_visible_layers(self.panel.layers.visible(), self.panel.layers.direction)
-        self.send_view()
-
-    def wanted_pictures(self) -> set[str]:
-        """Exactly what is shown: other pictures are not computed."""
-        ticked = set(self.panel.layers.visible())
-        wanted = {*ALWAYS, *(ticked - set(GIVEN))}
-        return wanted | {"difference"} if self.canvases.comparing and "difference" in ticked else wanted
-
-    def send_view(self, again: bool = False) -> None:
-        """Tell the session what is looked at; `again` even if it was told, because it is another session."""
-        view = SetView(tuple(sorted(self.wanted_pictures())), self.canvases.wanted_rectangle(), self._inspected)
-        if again or view != self._view:
-            self._view = view
-            self.post(view)
-
-    def inspect(self, row: int, column: int) -> None:
-        """Show what is believed at a pixel, and why."""
-        self._inspected = (row, column)
-        for canvas in self.canvases.both():
-            canvas.pin(self._inspected)
-        self.panel.reveal_inspector()
-        self.send_view()
-
-    # Actions ----------------------------------------------------------------------------------------------------------
-
-    def undo(self) -> None:
-        self.post(Undo())
-
-    def redo(self) -> None:
-        self.post(Redo())
-
-    def play_pause(self) -> None:
-        self.transport.toggle_play()
-
-    def step(self) -> None:
-        self.post(Step(1))
-
-    def step_back(self) -> None:
-        self.post(Step(-1))
-
-    def to_start(self) -> None:
-        self.post(Scrub(0))
-
-    def to_end(self) -> None:
-        newest = self.controller.newest
-        if newest is not None:
-            self.post(Scrub(newest.newest))
-
-    def restart(self) -> None:
-        self.post(Restart())
-
-    def slower(self) -> None:
-        self._change_speed(-1)
-
-    def faster(self) -> None:
-        self._change_speed(1)
-
-    def _change_speed(self, by: int) -> None:
-        newest = self.controller.newest
-        speed = newest.speed if newest is not None else None
-        index = SPEEDS.index(speed) if speed in SPEEDS else len(SPEEDS) - 1
-        self.post(SetSpeed(SPEEDS[min(max(index + by, 0), len(SPEEDS) - 1)]))
+        return CurvesPanel(self.labels)
 
     def clear_hints(self) -> None:
         self.post(ClearLayer("hints"))
-
-    def zoom_in(self) -> None:
-        self.canvas.zoom(1.25)
-
-    def zoom_out(self) -> None:
-        self.canvas.zoom(0.8)
-
-    def zoom_fit(self) -> None:
-        for canvas in self.canvases.both():
-            canvas.fit()
-
-    def compare(self) -> None:
-        """Add a second lane, or take it away."""
-        newest = self.controller.newest
-        if newest is None or not newest.lanes:
-            return
-        if len(newest.lanes) > 1:
-            self.post(RemoveLane(newest.lanes[-1].lane))
-            return
-        first = newest.lanes[0]
-        other = next((model for model in self.panel.models if model != first.model), None)
-        self.post(AddLane(other or first.model, first.algorithm, dict(first.parameters), None if other else FEW))

@@ -15,7 +15,8 @@ from mrfstudio.ui.dialogs.example import Example
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.workspaces.base import ExtraDock
 from mrfstudio.ui.workspaces.clones import Clones
-from mrfstudio.ui.workspaces.label_workspace import FIRST_SPEED, LabelWorkspace
+from mrfstudio.ui.workspaces.image_workspace import FIRST_SPEED
+from mrfstudio.ui.workspaces.label_workspace import LabelWorkspace
 from mrfstudio.ui.workspaces.segment_files import FIRST_EXAMPLE, SegmentFiles
 
 LABELS = ("CONTOUR", "OUT", "IN")

@@ -1,0 +1,111 @@
+"""Gaussian expectation-propagation messages of a GRBM: one iteration, on the unknown pixels of a batch alone.
+
+Observed pixels are folded into the hidden bias, c ← c + W_obs v_obs, which is exact. Every other pixel is a *row*:
+rows of all images of a batch lie one after the other, so that images with different masks need no padding. A message
+from a hidden unit to a pixel is (information η, precision λ ≤ 0), both (rows, hidden); they start at 0. With the unary
+of a pixel (n, t) = (τb, τ) plus soft evidence, one iteration is
+
+    Λ = max(t + Σ_h λ, floor · t),   N = n + Σ_h η with N/Λ kept within reach        belief of the pixel: N/Λ, 1/Λ
+    A = Λ - λ,   D = N - η                                                         its cavity: mean D/A, variance 1/A
+    m = w D/A,   z = w²/A,   X = c + Σ_rows (m + z/2),   p = σ(X),  q = 1 - p        belief of the hidden unit
+    r = 1/(1 + pq z),   λ' = -pq w² r,   η' = w p (1 - q m) r
+
+The last line is belief (μ_B/σ_B², 1/σ_B²) minus cavity, moments matched, with the cavity cancelled: nothing is
+subtracted that could lose digits, and λ' ≤ 0 shows at once. Hence A ≥ Λ: one floor keeps belief and cavity positive.
+The half-steps follow each other (pixels to hidden, then back with the fresh X), so that p belongs to the unit and not
+to the edge; a flooding schedule, as the paper draws it, has the same fixed points and needs about twice the
+iterations.
+
+*Within reach*: given any h the mean of a pixel lies between n + Σ min(w, 0) and n + Σ max(w, 0), divided by t. Without
+that bound undamped iterations on very large weights multiply N by the number of units each time; with it nothing
+overflows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.evidence import GaussianEvidence
+from mrfstudio.engine.models.grbm import GRBM
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The unknown pixels of a batch and all that an iteration needs of them.
+
+    places (rows,) are their positions in (batch, visible), flattened; batch is the number of images. weights
+    (rows, hidden); information n, precision t, low, high (rows,); bias (batch, hidden) with the observed pixels.
+    `member` (batch, rows) is 1 where a row belongs to an image, None for a single image.
+    """
+
+    places: Tensor
+    images: Tensor
+    member: Tensor | None
+    weights: Tensor
+    information: Tensor
+    precision: Tensor
+    least: Tensor
+    low: Tensor
+    high: Tensor
+    bias: Tensor
+
+    def over_pixels(self, edges: Tensor) -> Tensor:
+        """Sums over the rows of each image: (rows, hidden) to (batch, hidden)."""
+        return edges.sum(0, keepdim=True) if self.member is None else self.member @ edges
+
+    def to_rows(self, units: Tensor) -> Tensor:
+        """Values of hidden units (batch, hidden) at the rows of their image, (rows, hidden) or broadcastable to it."""
+        return units if self.member is None else units.index_select(0, self.images)
+
+
+def make_rows(model: GRBM, evidence: GaussianEvidence) -> Rows:
+    """The rows of evidence (…, visible). Differentiable in the model's parameters."""
+    observed = evidence.observed.reshape(-1, model.visible)
+    values = evidence.values.reshape(-1, model.visible)
+    places = (~observed).reshape(-1).nonzero().squeeze(1)
+    images = places.div(model.visible, rounding_mode="floor")
+    pixels = places - images * model.visible
+    tau, weights = model.precision, model.weights.t().index_select(0, pixels)
+    bias = model.hidden_bias + (values * observed) @ model.weights.t()
+    if evidence.hidden is not None:
+        bias = bias + evidence.hidden.reshape(-1, model.hidden).to(bias.dtype)
+    own = tau.index_select(0, pixels)
+    information = own * model.visible_bias.index_select(0, pixels) + evidence.information.reshape(-1)[places]
+    precision = own + evidence.precision.reshape(-1)[places]
+    member = None
+    if len(observed) != 1:
+        member = (images == torch.arange(len(observed), device=places.device)[:, None]).to(weights.dtype)
+    with torch.no_grad():  # bounds are not learned through
+        low = (information + weights.clamp_max(0).sum(1)) / precision
+        high = (information + weights.clamp_min(0).sum(1)) / precision
+    least = model.floor * precision
+    return Rows(places, images, member, weights, information, precision, least, low, high, bias)
+
+
+def pixel_beliefs(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]:
+    """N and Λ of every row: information and precision of the pixel's belief, (rows,) each."""
+    precision = torch.maximum(rows.precision + lam.sum(1), rows.least)
+    mean = (rows.information + eta.sum(1)) / precision
+    return torch.minimum(torch.maximum(mean, rows.low), rows.high) * precision, precision
+
+
+def hidden_logits(rows: Rows, information: Tensor, precision: Tensor, eta: Tensor, lam: Tensor) -> Tensor:
+    """X (batch, hidden): log-odds of the hidden units after the pixels have spoken."""
+    inverse = rows.weights / (precision[:, None] - lam)
+    return rows.bias + rows.over_pixels(inverse * (information[:, None] - eta + 0.5 * rows.weights))
+
+
+def next_messages(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]:
+    """One iteration: (η', λ') from (η, λ), all (rows, hidden). Plain and differentiable by autograd."""
+    information, precision = pixel_beliefs(rows, eta, lam)
+    w = rows.weights
+    inverse = w / (precision[:, None] - lam)
+    m = inverse * (information[:, None] - eta)
+    z = inverse * w
+    logits = rows.bias + rows.over_pixels(torch.add(m, z, alpha=0.5))
+    p, q = torch.sigmoid(logits), torch.sigmoid(-logits)
+    wr = w / (1 + rows.to_rows(p * q) * z)
+    return wr * (rows.to_rows(p) - rows.to_rows(p * q) * m), -(rows.to_rows(p * q) * w) * wr
