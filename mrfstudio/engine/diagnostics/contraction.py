@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from mrfstudio.engine.diagnostics.perron import ROUNDING, Enclosure, enclose
+from mrfstudio.engine.diagnostics.perron import ROUNDING, Enclosure, dot, enclose
 
 
 class ContractionMatrix:
@@ -149,7 +149,7 @@ class _Gram:
 
     def lower(self, vector: np.ndarray) -> float:
         image = self.matrix.times(vector)
-        return float(image @ image / (vector @ vector))
+        return dot(image, image) / dot(vector, vector)
 
     def upper(self, vector: np.ndarray, value: float) -> float:
         return largest_ratio(self.matrix.gram_times(vector), vector)

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from mrfstudio.engine.diagnostics.contraction import ContractionMatrix, fitting, largest_ratio
-from mrfstudio.engine.diagnostics.perron import ROUNDING, Enclosure, enclose, solve
+from mrfstudio.engine.diagnostics.perron import ROUNDING, Enclosure, dot, enclose, solve
 
 
 def spectral_radius(matrix: ContractionMatrix, tolerance: float = 1e-4, start: np.ndarray | None = None) -> Enclosure:
@@ -73,7 +73,7 @@ class Nodal:
         once = self.matrix.sender < self.matrix.receiver
         half, kept, cross = self.matrix.tanh[once] / 2, self.matrix.kept[once], self.cross[once]
         own, other = vector[self.matrix.receiver[once]], vector[self.matrix.sender[once]]
-        apart, together, alone = half * (own - other) ** 2, half * (own + other) ** 2, float(vector @ vector)
+        apart, together, alone = half * (own - other) ** 2, half * (own + other) ** 2, dot(vector, vector)
 
         def form(value: float) -> float:
             distance = value - kept
