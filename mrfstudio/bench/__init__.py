@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 from mrfstudio.bench.measure import Report
@@ -24,6 +25,19 @@ def run(name: str) -> dict[str, Any]:
     """Measure one, as plain values ready for JSON."""
     report: Report = importlib.import_module(f"mrfstudio.bench.{name.replace('-', '_')}").run()
     return report.as_dict()
+
+
+def save_figures(report: dict[str, Any], folder: Path) -> list[Path]:
+    """Draw the figures of a report, each as PNG and SVG; a report without any draws nothing."""
+    from mrfstudio.ui import figure
+
+    known = {curve["name"]: curve for curve in report["curves"]}
+    paths: list[Path] = []
+    for each in report["figures"]:
+        lines = tuple(figure.Line(**known[name]) for name in each["curves"])
+        drawn = figure.Figure(each["title"], each["across"], each["up"], lines, each["logarithmic"])
+        paths += figure.save_figure(drawn, folder, each["name"])
+    return paths
 
 
 def in_words(name: str, report: dict[str, Any]) -> str:

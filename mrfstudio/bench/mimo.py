@@ -7,7 +7,7 @@ import time
 import numpy as np
 import torch
 
-from mrfstudio.bench.measure import Curve, Report
+from mrfstudio.bench.measure import Curve, Figure, Report
 from mrfstudio.engine.data.mimo import Mimo, mmse, mmse_log_prior, most_probable, posterior_ising, symbol_error_rate
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.alpha_bp import AlphaBP
@@ -54,6 +54,9 @@ def run() -> Report:
             # Sampling error of a few per cent, and rates near zero rest on a handful of errors.
             most = None if expected is None else 1.2 * expected + 0.001
             report.add(f"{name} at SNR {SNRS[number]:.1f}{beside}", rates_of[number], most=most)
+    names = tuple(curve.name for curve in report.curves)
+    title = "Symbol error rate of MIMO detection, 4×4 antennas"
+    report.figures.append(Figure("figure-3.5", title, "SNR (linear)", "symbol error rate", names, logarithmic=True))
     report.add("everything", time.perf_counter() - started, "s")
     return report.finish()
 

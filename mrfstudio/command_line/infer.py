@@ -22,6 +22,12 @@ def add(commands: Any) -> None:
     parser.add_argument("--evidence", type=Path, metavar="FILE.evid", help="UAI evidence")
     parser.add_argument("--algorithm", metavar="NAME", help="bp, exact, mean-field, gibbs, …")
     parser.add_argument("--algorithms", action="store_true", help="list the algorithms with their parameters and stop")
+    parser.add_argument(
+        "--edge-alphas", type=Path, metavar="FILE", help="alpha-bp: one α for each factor of two variables, in order"
+    )
+    parser.add_argument(
+        "--priors", type=Path, metavar="FILE", help="a further factor on each variable: a probability for each state"
+    )
     parser.add_argument("--iterations", metavar="N", help="stop after this many (default 1000)")
     parser.add_argument("--tolerance", metavar="T", help="converged below this change (default 1e-9; 1e-6 in 32 bits)")
     parser.add_argument("--pairwise", action="store_true", help="also the marginals of every factor of two variables")
@@ -59,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
             options.graph,
             options.algorithm,
             evidence_path=options.evidence,
+            edge_alphas_path=options.edge_alphas,
+            priors_path=options.priors,
             parameters=parameters,
             limits=limits,
             pairwise=options.pairwise,
@@ -78,6 +86,8 @@ def _print_marginals(result: dict[str, Any]) -> None:
         print(f"log Z = {result['log_partition']:.9g} ({result['log_partition_kind'].replace('_', ' ')})")
     if "diagnostics" in result:
         _print_diagnostics(result["diagnostics"])
+    elif "no_diagnostics" in result:
+        print(f"no statement on convergence: {result['no_diagnostics']}")
     shown = list(zip(result["variables"], result["marginals"], strict=True))
     for label, vector in shown[:20]:
         print(f"  {label:>6}  " + "  ".join("   –   " if p is None else f"{p:.5f}" for p in vector))
@@ -89,9 +99,16 @@ def _print_marginals(result: dict[str, Any]) -> None:
 
 
 def _print_diagnostics(found: dict[str, Any]) -> None:
-    numbers = [("σ_max", "sigma_max"), ("spectral radius", "spectral_radius"), ("‖M‖₁", "norm_1"), ("‖M‖∞", "norm_inf")]
+    # The first two come out of a search that closes in from both sides: what is shown is its upper end.
+    numbers = [
+        ("σ_max ≤", "sigma_max"),
+        ("spectral radius ≤", "spectral_radius"),
+        ("‖M‖₁ =", "norm_1"),
+        ("‖M‖∞ =", "norm_inf"),
+    ]
     verdict = "guaranteed" if found["guaranteed"] else "not guaranteed"
-    print(f"convergence {verdict}: " + ", ".join(f"{name} {found[key]:.5g}" for name, key in numbers))
+    shown = ", ".join(f"{name} {found[key]:.5g}" for name, key in numbers)
+    print(f"convergence {verdict}: {shown} (bounds within {found['tolerance']:.0e})")
     if found["alpha_interval"] is not None:
         low, high = found["alpha_interval"]
         print(f"α-BP is guaranteed to converge for α from {low:.3g} to {high:.3g}")

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from mrfstudio.engine.catalogue import ParameterError
 from mrfstudio.engine.device import choose_device, choose_dtype
 from mrfstudio.engine.diagnostics.verdict import interval_of, not_defined, verdict_on
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.files.graph import read_graph
+from mrfstudio.engine.files.side_numbers import read_edge_alphas, read_priors
 from mrfstudio.engine.files.uai import read_evidence
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.alpha_bp import AlphaBP, with_prior
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import Algorithm, State, Unsupported
 from mrfstudio.engine.inference.run import Limits, Outcome, run
@@ -33,6 +35,8 @@ def infer_file(
     algorithm_name: str,
     *,
     evidence_path: Path | None = None,
+    edge_alphas_path: Path | None = None,
+    priors_path: Path | None = None,
     parameters: dict[str, Any] | None = None,
     limits: dict[str, Any] | None = None,
     pairwise: bool = False,
@@ -48,13 +52,24 @@ def infer_file(
     graph = read_graph(path)
     observed = read_evidence(evidence_path, graph) if evidence_path else {}
     graph = graph.to(dtype=dtype, device=where)
-    evidence = graph.evidence(observed)
     reason = algorithm.supports(graph)
     if reason is not None:
         raise Unsupported(reason)
+    if edge_alphas_path is not None:
+        algorithm = _with_edge_alphas(algorithm, edge_alphas_path, graph)
+    priors = read_priors(priors_path, graph) if priors_path else None
+    evidence = graph.evidence(observed)
+    if priors is not None:
+        evidence = with_prior(graph, evidence, priors)
     defaults = {} if bits == 64 else {"tolerance": 1e-6}  # 32 bits cannot resolve changes much smaller than this
     stop = Limits(**{**defaults, **(limits or {})})
     return answer(algorithm, graph, evidence, stop, pairwise=pairwise, on_step=on_step)
+
+
+def _with_edge_alphas(algorithm: Algorithm, path: Path, graph: FactorGraph) -> Algorithm:
+    if not isinstance(algorithm, AlphaBP):
+        raise ParameterError(f"{algorithm.name} has no α: give one for each edge to alpha-bp.")
+    return replace(algorithm, edge_alphas=read_edge_alphas(path, graph))
 
 
 def make_algorithm(name: str, parameters: dict[str, Any]) -> Algorithm:
@@ -101,6 +116,8 @@ def answer(
     found = diagnostics(algorithm, graph, evidence)
     if found is not None:
         result["diagnostics"] = found
+    elif isinstance(algorithm, AlphaBP | BeliefPropagation):
+        result["no_diagnostics"] = not_defined(graph) or "The contraction matrix is that of temperatures above 0."
     return result
 
 

@@ -20,8 +20,8 @@ MOST_PRODUCTS = 600
 """Products in one solve. One that needs more is a hair's breadth from the eigenvalue; its bound is valid anyway."""
 MOST_SOLVES = 25
 ON_ONE_THREAD = 8192
-"""Longer products of vectors go to numpy's BLAS in pieces: from 10,000 entries on it wakes its threads, and beside another
-process one product of 4 µs then took 1.8 ms."""
+"""Longer products of vectors go to numpy's BLAS in pieces: from 10,000 entries on it wakes its threads, and beside
+another process one product of 4 µs then took 1.8 ms."""
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
