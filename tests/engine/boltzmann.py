@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.models.rbm import DBM, RBM
 
 
@@ -38,9 +39,10 @@ def all_states(units: int) -> Tensor:
 
 
 def enumerated(model: RBM, evidence: Evidence | None = None) -> tuple[float, Tensor]:
-    """log Z and P(unit = 1) (units,) in the order of beliefs, evidence included."""
+    """log Z and P(unit = 1) (units,) in the order of evidence, which is included."""
     states = all_states(model.units)
-    score = -model.energy(states[:, : model.outer], states[:, model.outer :])
+    visible, hidden, second = states.split([model.visible, model.hidden, model.second], 1)
+    score = -model.energy(torch.cat([visible, second], 1), hidden)
     if evidence is not None:
         log = evidence.log_potentials
         if len(log) == model.visible:
@@ -49,3 +51,9 @@ def enumerated(model: RBM, evidence: Evidence | None = None) -> tuple[float, Ten
         score = score + chosen.sum((1, 2))
     log_z = torch.logsumexp(score, 0)
     return float(log_z), torch.exp(score - log_z) @ states
+
+
+def unit_beliefs(algorithm: Algorithm, model: RBM, evidence: Evidence, state: State) -> Tensor:
+    """P(unit = 1), (…, units), of visible and hidden units, in the order of evidence."""
+    visible = algorithm.beliefs(model, evidence, state)[..., 1]
+    return torch.cat([visible, algorithm.hidden_beliefs(model, evidence, state)], -1)

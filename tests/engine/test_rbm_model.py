@@ -50,7 +50,7 @@ def test_factor_graph_scores_like_the_energy(second: int) -> None:
     graph = model.to_factor_graph()
     for outer in all_states(model.outer):
         hidden = torch.tensor([1.0, 0.0], dtype=torch.float64)
-        states = torch.cat([outer, hidden]).long().numpy()
+        states = torch.cat([outer[:3], hidden, outer[3:]]).long().numpy()
         assert graph.score(states) == pytest.approx(-float(model.energy(outer, hidden)))
 
 
@@ -83,6 +83,29 @@ def test_evidence_is_exact_soft_or_clamped() -> None:
     short = Evidence(given.log_potentials[:3])
     assert torch.equal(model.log_odds(short)[0], outer)
     assert (model.log_odds(short)[1] == 0).all()
+
+
+def test_evidence_from_a_picture_has_a_strength() -> None:
+    model = random_machine(6, 4, 2, 3, image_shape=(2, 2))
+    grey = torch.tensor([[0.9, 0.1], [0.8, 0.3]])
+    unknown = torch.tensor([[False, False], [True, False]])
+    strength = torch.tensor([[1.0, 0.5], [1.0, 0.0]])
+    clamp = torch.tensor([0.0, -torch.inf])
+    outer, hidden = model.log_odds(model.evidence_from_image(grey, unknown, strength, clamp))
+    assert outer.tolist() == pytest.approx([torch.inf, -np.log(3), 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert hidden.tolist() == [0.0, -torch.inf]
+    with pytest.raises(BoltzmannError, match="this model takes 2×2 pixels"):
+        model.evidence_from_image(torch.zeros(3, 2))
+    with pytest.raises(BoltzmannError, match="expected 0 to 1"):
+        model.evidence_from_image(grey, unknown, 2.0)
+
+
+def test_bits_are_the_cross_entropy() -> None:
+    model = random_machine(6, 3, 2)
+    beliefs = torch.tensor([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]])
+    found = model.bits(beliefs, torch.tensor([1.0, 1.0, 0.0]))
+    assert found.tolist() == pytest.approx([1.0, np.log2(4 / 3), 0.0])
+    assert torch.isfinite(model.bits(beliefs, torch.tensor([0.0, 0.0, 1.0]))).all()
 
 
 def test_contradictory_and_misshapen_evidence_is_refused() -> None:

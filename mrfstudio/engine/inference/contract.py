@@ -85,6 +85,15 @@ class GraphLike(Protocol):
         ...
 
 
+@runtime_checkable
+class HiddenGraphLike(Protocol):
+    """A `GraphLike` model some of whose variables are hidden units."""
+
+    def hidden_from_graph(self, beliefs: Tensor) -> Tensor:
+        """Packed beliefs of its graph as p(1) of the hidden units."""
+        ...
+
+
 class Algorithm(Parameters):
     """Base of every inference algorithm."""
 
@@ -238,6 +247,12 @@ class _ThroughGraph(Kernel):
     def factor_beliefs(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> list[Tensor]:
         graph, packed = model.as_graph(evidence)
         return algorithm.factor_beliefs(graph, packed, state)
+
+    def hidden_beliefs(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> Tensor:
+        if not isinstance(model, HiddenGraphLike):
+            return super().hidden_beliefs(algorithm, model, evidence, state)
+        graph, packed = model.as_graph(evidence)
+        return model.hidden_from_graph(algorithm.beliefs(graph, packed, state))
 
     def log_partition(self, algorithm: Algorithm, model: GraphLike, evidence: Evidence, state: State) -> LogPartition:
         graph, packed = model.as_graph(evidence)

@@ -79,8 +79,13 @@ class RBM:
 
     @property
     def units(self) -> int:
-        """All of them, in the order of evidence and beliefs: visible, second hidden layer, hidden."""
+        """All of them, in the order of evidence and factor graph: visible, hidden, second hidden layer."""
         return self.outer + self.hidden
+
+    @property
+    def belief_shape(self) -> tuple[int, ...]:
+        """(height, width) of pictures, else (V,)."""
+        return self.image_shape or (self.visible,)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -188,17 +193,45 @@ class RBM:
     def observe(self, values: Tensor, known: Tensor, hidden: Tensor | None = None) -> Evidence:
         """Evidence (…, units, 2) that the visible units where `known` (…, V) have `values` (…, V).
 
-        A value is a probability of 1: 0 and 1 are exact, anything between is soft. `hidden` (…, H) are log-odds for the
-        hidden units: 0 says nothing, ±inf clamps.
+        A value is a probability of 1: 0 and 1 are exact, anything between is soft. `hidden` (…, H), or (…, H + second
+        layer), are log-odds for hidden units: 0 says nothing, ±inf clamps.
         """
         chance = values.to(self.dtype)
         log = torch.stack([torch.log1p(-chance), torch.log(chance)], -1)
-        visible = torch.where(known[..., None], log, torch.zeros_like(log))
+        return self._with_hidden(torch.where(known[..., None], log, torch.zeros_like(log)), hidden)
+
+    def evidence_from_image(
+        self,
+        grey: Tensor,
+        unknown: Tensor | None = None,
+        strength: Tensor | float = 1.0,
+        hidden: Tensor | None = None,
+    ) -> Evidence:
+        """What a picture says where it is not `unknown`; all (…, height, width), grey levels above ½ are 1.
+
+        `strength` s in [0, 1] is how firmly: 1 observes the pixel, less gives log-odds ±log((1 + s)/(1 - s)).
+        """
+        if self.image_shape is None or grey.shape[-2:] != self.image_shape:
+            own = "no picture" if self.image_shape is None else "{1}×{0} pixels".format(*self.image_shape)
+            raise BoltzmannError(f"The picture has shape {tuple(grey.shape)}: this model takes {own}.")
+        firm = torch.as_tensor(strength, dtype=self.dtype).expand(grey.shape)
+        if not bool(((firm >= 0) & (firm <= 1)).all()):
+            raise BoltzmannError(f"The strength reaches from {firm.min():g} to {firm.max():g}: expected 0 to 1.")
+        against = torch.log1p(-firm) - torch.log1p(firm)
+        if unknown is not None:
+            against = torch.where(unknown, torch.zeros_like(against), against)
+        bright, none = grey > 0.5, torch.zeros_like(against)
+        log = torch.stack([torch.where(bright, against, none), torch.where(bright, none, against)], -1)
+        return self._with_hidden(log.flatten(-3, -2), hidden)
+
+    def _with_hidden(self, visible: Tensor, hidden: Tensor | None) -> Evidence:
+        """Log-potentials (…, V, 2) and log-odds of hidden units as evidence for all units."""
         whole = visible.new_zeros(*visible.shape[:-2], self.units, 2)
         whole[..., : self.visible, :] = visible
         if hidden is not None:
             odds = hidden.to(self.dtype)
-            whole[..., self.outer :, :] = torch.stack([-odds.clamp(min=0), odds.clamp(max=0)], -1)
+            end = self.visible + odds.shape[-1]
+            whole[..., self.visible : end, :] = torch.stack([-odds.clamp(min=0), odds.clamp(max=0)], -1)
         return Evidence(whole)
 
     def log_odds(self, evidence: Evidence) -> tuple[Tensor, Tensor]:
@@ -207,7 +240,7 @@ class RBM:
         Evidence may be given for the visible units alone, (…, V, 2), or for all units, (…, units, 2).
         """
         log = evidence.log_potentials
-        if log.shape[-1] != 2 or log.ndim < 2 or log.shape[-2] not in (self.visible, self.units):
+        if log.ndim < 2 or log.shape[-1] != 2 or log.shape[-2] not in (self.visible, self.units):
             shape = tuple(log.shape[-2:])
             raise BoltzmannError(f"The evidence is for {shape}: expected ({self.visible}, 2) or ({self.units}, 2).")
         dead = torch.isneginf(log).all(-1)
@@ -216,7 +249,24 @@ class RBM:
         odds = (log[..., 1] - log[..., 0]).to(self.dtype)
         if odds.shape[-1] == self.visible:
             odds = torch.nn.functional.pad(odds, (0, self.units - self.visible))
-        return odds[..., : self.outer], odds[..., self.outer :]
+        visible, hidden, second = odds.split([self.visible, self.hidden, self.second], -1)
+        return torch.cat([visible, second], -1), hidden
+
+    def shown(self, visible: Tensor) -> Tensor:
+        """Values of visible units (…, V) as beliefs and samples show them: pictures (…, height, width)."""
+        return visible.unflatten(-1, self.belief_shape)
+
+    def bits(self, beliefs: Tensor, values: Tensor) -> Tensor:
+        """Cross-entropy in bits of beliefs (…, 2) at true values (…) from 0 to 1, for each unit.
+
+        A unit believed with certainty to be what it is not costs as much as the smallest number has bits.
+        """
+        logs = torch.log2(beliefs.clamp_min(torch.finfo(beliefs.dtype).tiny))
+        return -(values * logs[..., 1] + (1 - values) * logs[..., 0])
+
+    def receptive_fields(self) -> Tensor:
+        """What turning a hidden unit on adds to the log-odds of the visible ones, 2W: (H, height, width) or (H, V)."""
+        return self.shown(2 * self.weights.detach()[:, : self.visible])
 
     # The same distribution as a factor graph --------------------------------------------------------------------------
 
@@ -230,28 +280,38 @@ class RBM:
     def _make_graph(self) -> FactorGraph:
         half = self.weights.detach().t().reshape(-1) / 2  # outer-major
         tables = torch.stack([torch.stack([half, -half]), torch.stack([-half, half])])
-        outer = torch.arange(self.outer).repeat_interleave(self.hidden)
-        hidden = torch.arange(self.hidden).repeat(self.outer) + self.outer
+        place = torch.arange(self.outer)
+        place[self.visible :] += self.hidden  # the second layer comes last
+        outer = place.repeat_interleave(self.hidden)
+        hidden = torch.arange(self.hidden).repeat(self.outer) + self.visible
         group = FactorGroup(tables, torch.stack([outer, hidden]), torch.arange(len(half)))
-        fields = torch.cat([self.outer_bias, self.hidden_bias]).detach() / 2
+        bias = self.outer_bias.detach()
+        fields = torch.cat([bias[: self.visible], self.hidden_bias.detach(), bias[self.visible :]]) / 2
         vectors = torch.stack([-fields, fields], 1).numpy()
         constant = float(fields.double().sum() - half.double().sum())
         return FactorGraph([2] * self.units, [group], list(vectors), constant=constant, dtype=self.dtype)
 
     def as_graph(self, evidence: Evidence) -> tuple[FactorGraph, Evidence]:
         """The factor graph, and the evidence in its packing."""
+        return self.to_factor_graph(), evidence.derived(self, "packed", lambda: self._packed(evidence))
+
+    def _packed(self, evidence: Evidence) -> Evidence:
         self.log_odds(evidence)  # checks the shape
         graph, log = self.to_factor_graph(), evidence.log_potentials.to(self.dtype)
-        if log.shape[-2] == self.visible:
+        if log.shape[-2] != self.units:
             log = torch.nn.functional.pad(log, (0, 0, 0, self.units - self.visible))
         packed = log.new_zeros(*log.shape[:-2], graph.packing.size)
         packed[..., self._entries(graph).reshape(-1)] = log.flatten(-2)
-        return graph, Evidence(packed)
+        return Evidence(packed)
 
     def from_graph(self, beliefs: Tensor, evidence: Evidence) -> Tensor:
-        """Packed beliefs of that graph as (…, units, 2)."""
-        picked = beliefs[..., self._entries(self.to_factor_graph()).reshape(-1)]
-        return picked.unflatten(-1, (self.units, 2))
+        """Packed beliefs of that graph as those of the visible units, (…, V, 2) or (…, height, width, 2)."""
+        picked = beliefs[..., self._entries(self.to_factor_graph())[: self.visible]]
+        return picked.unflatten(-2, self.belief_shape)
+
+    def hidden_from_graph(self, beliefs: Tensor) -> Tensor:
+        """Packed beliefs of that graph as p(1) of the hidden units, (…, H + second layer)."""
+        return beliefs[..., self._entries(self.to_factor_graph())[self.visible :, 1]]
 
     def _entries(self, graph: FactorGraph) -> Tensor:
         """Where the states of each unit lie in the graph's packing, (units, 2)."""

@@ -1,0 +1,69 @@
+"""The transfer function of a binary pair: what a message becomes on its way over a table ½ w s t of spins.
+
+    f_w(x, T) = T log(1 + e^((x+w)/T)) - T log(e^(w/T) + e^(x/T)) = T f_{w/T}(x/T, 1),
+
+x the sender's cavity as log-odds. At T = 0 it is sign(w) times x clipped to ±|w|, and |f_T - f_0| ≤ T log 2.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+LARGEST = {torch.float32: (10.0, 30.0), torch.float64: (20.0, 60.0)}
+"""Largest |w| and |x| of the fast form: products of four exponentials stay finite, and clipping x changes f by less
+than e^(|w| - |x|)."""
+
+
+def transfer(x: Tensor, weights: Tensor, temperature: float) -> Tensor:
+    """f_w(x, T) in the form that is safe for any finite w, any x (±inf too) and T ≥ 0."""
+    limit = weights.abs()
+    hard = torch.sign(weights) * torch.maximum(torch.minimum(x, limit), -limit)
+    if temperature == 0:
+        return hard
+    near, far = (x + weights).abs() / -temperature, (x - weights).abs() / -temperature
+    return hard + temperature * (torch.log1p(near.exp()) - torch.log1p(far.exp()))
+
+
+class Transfer:
+    """f_w(x, 1) for fixed weights, and its slopes; the fast form where the weights allow it, else the safe one.
+
+    With E = e^x and A = e^w the fast form is log((1 + EA) / (E + A)): one exponential and one logarithm.
+    """
+
+    def __init__(self, weights: Tensor) -> None:
+        fast, self._clip = LARGEST[weights.dtype]
+        largest = float(weights.detach().abs().max()) if weights.numel() else 0.0
+        self.weights = weights
+        self.factors = weights.exp() if largest <= fast else None
+
+    def part(self, units: slice) -> Transfer:
+        """The same for some units, the second axis of the weights."""
+        chosen = object.__new__(Transfer)
+        chosen._clip, chosen.weights = self._clip, self.weights[:, units]
+        chosen.factors = None if self.factors is None else self.factors[:, units]
+        return chosen
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """f_w(x, 1); x is used up."""
+        return self.keep(x)[0]
+
+    def keep(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """f_w(x, 1) and what `slopes` needs; x is used up."""
+        if self.factors is None:
+            return transfer(x, self.weights, 1.0), x
+        odds = x.clamp_(-self._clip, self._clip).exp_()
+        above = torch.addcmul(odds.new_ones(()), odds, self.factors)
+        return above.div_(odds + self.factors).log_(), odds
+
+    def slopes(self, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """∂f/∂x = σ(x + w) - σ(x - w) and ∂f/∂w = σ(x + w) - σ(w - x); differentiating |x ± w| is wrong at w = 0."""
+        if self.factors is None:
+            plus, minus = torch.sigmoid(kept + self.weights), torch.sigmoid(kept - self.weights)
+            return plus - minus, plus - (1 - minus)
+        below = kept + self.factors
+        scale = torch.addcmul(kept.new_ones(()), kept, self.factors).mul_(below).reciprocal_()
+        squares = self.factors.square().sub_(1)
+        by_x = squares.mul_(kept).mul_(scale)
+        by_w = torch.addcmul(kept.new_full((), -1.0), kept, kept).mul_(self.factors).mul_(scale)
+        return by_x, by_w
