@@ -146,6 +146,8 @@ class SetImage(Command):
     observed: np.ndarray
     truth: np.ndarray | None = None
     name: str = "image"
+    mask: np.ndarray | None = None
+    """(h, w) of 0 known and 1 unknown, for a picture that comes with one."""
 
     @property
     def title(self) -> str:
@@ -230,10 +232,14 @@ class SetAlgorithm(Command):
 
 @dataclass(frozen=True)
 class SetModel(Command):
-    """Another model for a lane, by shipped name or path; messages begin anew."""
+    """Another model for a lane, by shipped name or path; messages begin anew.
+
+    `picture` comes with a model that takes pictures of another size: a `SetImage`, or what puts a document back.
+    """
 
     lane: int
     model: str
+    picture: Command | None = None
 
     @property
     def title(self) -> str:

@@ -61,9 +61,7 @@ def edit(stage: Stage, moment: Moment, command: Command, *, known: bool = False)
         changed = replace(lane, algorithm=make_algorithm(command.name, command.parameters))
         return _with_other_lane(stage, moment, changed, SetAlgorithm(lane.number, *_named(lane)))
     if isinstance(command, SetModel):
-        lane = moment.lane(command.lane)
-        changed = replace(lane, model=stage.workspace.load(command.model), model_name=command.model)
-        return _with_other_lane(stage, moment, changed, SetModel(lane.number, lane.model_name))
+        return _with_model(stage, moment, command)
     if isinstance(command, AddLane):
         return _with_lane_added(stage, moment, command)
     if isinstance(command, RemoveLane):
@@ -92,14 +90,7 @@ def make_lane(
 
 
 def _with_document(stage: Stage, moment: Moment, command: Command, known: bool) -> Edited:
-    if isinstance(command, Restore):
-        after: Document | None = command.document(stage.workspace.layers)
-    elif isinstance(command, Patch):
-        after = command.apply(moment.document)
-    else:
-        after = stage.workspace.edited(moment.document, command)
-    if after is None:
-        raise StudioError(f"The {stage.workspace.name} workspace does not know the command {type(command).__name__}.")
+    after = _edited_document(stage, moment.document, command)
     for lane in () if known else moment.lanes:  # a contradiction is refused before it becomes evidence
         stage.evidence(after, lane.model)
     if isinstance(command, SetImage | Restore):
@@ -110,6 +101,17 @@ def _with_document(stage: Stage, moment: Moment, command: Command, known: bool) 
         return Edited(moment, None, changed=False)
     lanes = tuple(_touched(moment, lane) for lane in moment.lanes)
     return Edited(replace(moment, document=after, lanes=lanes), inverse)
+
+
+def _edited_document(stage: Stage, document: Document, command: Command) -> Document:
+    if isinstance(command, Restore):
+        return command.document(stage.workspace.layers)
+    if isinstance(command, Patch):
+        return command.apply(document)
+    after = stage.workspace.edited(document, command)
+    if after is None:
+        raise StudioError(f"The {stage.workspace.name} workspace does not know the command {type(command).__name__}.")
+    return after
 
 
 def _inverse(before: Document, after: Document, command: Command) -> Command | None:
@@ -152,6 +154,19 @@ def _with_other_lane(stage: Stage, moment: Moment, changed: Lane, inverse: Comma
         raise StudioError(reason)
     stage.first_state(fresh.document, lane)  # what cannot begin is refused
     return Edited(fresh, inverse, anew=True)
+
+
+def _with_model(stage: Stage, moment: Moment, command: SetModel) -> Edited:
+    lane = moment.lane(command.lane)
+    changed = replace(lane, model=stage.workspace.load(command.model), model_name=command.model)
+    before = None
+    if command.picture is not None:
+        before = Restore.of(moment.document)
+        moment = replace(moment, document=_edited_document(stage, moment.document, command.picture))
+        for other in moment.lanes:  # the picture must fit them too
+            if other.number != lane.number:
+                stage.evidence(moment.document, other.model)
+    return _with_other_lane(stage, moment, changed, SetModel(lane.number, lane.model_name, before))
 
 
 def _with_lane_added(stage: Stage, moment: Moment, command: AddLane) -> Edited:

@@ -34,6 +34,8 @@ class Scalars:
     log_partition: float | None = None
     iou: float | None = None
     nce_bits: float | None = None
+    mse: float | None = None
+    """Mean squared error of the hidden pixels, grey levels from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)

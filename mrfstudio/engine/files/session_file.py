@@ -36,6 +36,7 @@ from mrfstudio.engine.session import Session
 from mrfstudio.engine.timeline import Stamped, Timeline
 from mrfstudio.engine.workspaces.contract import Workspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
+from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.engine.workspaces.segment import SegmentWorkspace
 
 FORMAT = "mrfstudio session"
@@ -44,7 +45,7 @@ SUFFIX = ".mrfs"
 LARGEST_MESSAGES = 64 * 2**20
 MOST_ITERATIONS = 10_000_000
 
-WORKSPACES: dict[str, type[Workspace]] = {cls.name: cls for cls in (SegmentWorkspace, GraphWorkspace)}
+WORKSPACES: dict[str, type[Workspace]] = {cls.name: cls for cls in (SegmentWorkspace, GraphWorkspace, InpaintWorkspace)}
 """The workspaces that a file can ask for."""
 
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
