@@ -8,8 +8,8 @@ import torch
 
 from mrfstudio.engine.data.border_noise import OUT, labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.learning.contract import BatchContext, TensorSource, TrainingData
-from mrfstudio.engine.learning.query import Query
-from mrfstudio.engine.learning.query_grid import iterations_now, windows
+from mrfstudio.engine.learning.query import Query, iterations_now
+from mrfstudio.engine.learning.query_grid import windows
 from mrfstudio.engine.learning.trainer import Trainer
 from mrfstudio.engine.models.grid import Grid, GridError
 

@@ -61,35 +61,61 @@ class Rows:
         return units if self.member is None else units.index_select(0, self.images)
 
 
-def make_rows(model: GRBM, evidence: GaussianEvidence) -> Rows:
-    """The rows of evidence (…, visible). Differentiable in the model's parameters."""
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What rows take from a model's weights: W transposed (visible, hidden), and how far units can pull each pixel."""
+
+    weights: Tensor
+    negative: Tensor
+    positive: Tensor
+
+    @classmethod
+    def of(cls, weights: Tensor) -> Columns:
+        """From W (hidden, visible); the bounds are not learned through."""
+        fixed = weights.detach()
+        return cls(weights.t().contiguous(), fixed.clamp_max(0).sum(0), fixed.clamp_min(0).sum(0))
+
+
+def make_rows(model: GRBM, evidence: GaussianEvidence, columns: Columns | None = None) -> Rows:
+    """The rows of evidence (…, visible). Differentiable in the model's parameters, or in the weights of `columns`."""
+    columns = columns or Columns.of(model.weights)
     observed = evidence.observed.reshape(-1, model.visible)
     values = evidence.values.reshape(-1, model.visible)
     places = (~observed).reshape(-1).nonzero().squeeze(1)
     images = places.div(model.visible, rounding_mode="floor")
     pixels = places - images * model.visible
-    tau, weights = model.precision, model.weights.t().index_select(0, pixels)
-    bias = model.hidden_bias + (values * observed) @ model.weights.t()
+    weights = columns.weights.index_select(0, pixels)
+    bias = model.hidden_bias + (values * observed) @ columns.weights
     if evidence.hidden is not None:
         bias = bias + evidence.hidden.reshape(-1, model.hidden).to(bias.dtype)
-    own = tau.index_select(0, pixels)
+    own = model.precision.index_select(0, pixels)
     information = own * model.visible_bias.index_select(0, pixels) + evidence.information.reshape(-1)[places]
     precision = own + evidence.precision.reshape(-1)[places]
     member = None
     if len(observed) != 1:
         member = (images == torch.arange(len(observed), device=places.device)[:, None]).to(weights.dtype)
-    with torch.no_grad():  # bounds are not learned through
-        low = (information + weights.clamp_max(0).sum(1)) / precision
-        high = (information + weights.clamp_min(0).sum(1)) / precision
+    with torch.no_grad():
+        low = (information + columns.negative.index_select(0, pixels)) / precision
+        high = (information + columns.positive.index_select(0, pixels)) / precision
     least = model.floor * precision
     return Rows(places, images, member, weights, information, precision, least, low, high, bias)
 
 
 def pixel_beliefs(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]:
     """N and Λ of every row: information and precision of the pixel's belief, (rows,) each."""
-    precision = torch.maximum(rows.precision + lam.sum(1), rows.least)
-    mean = (rows.information + eta.sum(1)) / precision
-    return torch.minimum(torch.maximum(mean, rows.low), rows.high) * precision, precision
+    information, precision, _ = bounded_beliefs(rows, eta.sum(1), lam.sum(1))
+    return information, precision
+
+
+def bounded_beliefs(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """N, Λ and whether N/Λ was within reach, from the sums of messages, all (rows,)."""
+    precision = torch.maximum(rows.precision + lam, rows.least)
+    information = rows.information + eta
+    mean = information / precision
+    # A mean at its bound counts as inside: before the first message it lies there when all weights have one sign.
+    inside = (mean >= rows.low) & (mean <= rows.high)
+    bounded = torch.minimum(torch.maximum(mean, rows.low), rows.high).detach() * precision
+    return torch.where(inside, information, bounded), precision, inside
 
 
 def hidden_logits(rows: Rows, information: Tensor, precision: Tensor, eta: Tensor, lam: Tensor) -> Tensor:

@@ -52,7 +52,9 @@ class ModelPlan(Protocol):
     """What an entry of MODELS adds to its parameters if it can be trained.
 
     `build_for` makes a new model of these parameters for the data, such as one as large as its images; random starts
-    depend on the seed alone. `default_data` is what the command line trains on if it is told nothing.
+    depend on the seed alone. `default_data` is what the command line trains on if it is told nothing. A plan may also
+    have `learner_defaults`, values for parameters of learners, by learner: what suits one kind of model is not the
+    default that suits another.
     """
 
     default_data: ClassVar[str]

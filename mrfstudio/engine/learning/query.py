@@ -2,7 +2,7 @@
 
 Belief propagation is unrolled for a number of iterations from the evidence of a query, and the cross-entropy of its
 beliefs on the query's targets is minimised. What a query is, and how it is unrolled, depends on the model: each kind
-has one `QueryObjective`, in a file of its own (`query_grid.py` for the grid).
+has one `QueryObjective`, in a file of its own (`query_grid.py` for the grid, `query_grbm.py` for the Gaussian RBM).
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
+import torch
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import choice, integer, number
+from mrfstudio.engine.catalogue import choice, integer, number, text
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, Learner, TrainingData
 from mrfstudio.engine.registry import LEARNERS
 
@@ -63,6 +64,10 @@ class Query(Learner):
     )
     validation_items: int = integer(100, "Items used in a validation, from the front; 0 takes all.", low=0)
 
+    queries: str = text(
+        "uniform:0.5",
+        "What is asked, of models that answer any query: uniform:P, patch:HxW, half:SIDE, mask:FILE; several with +.",
+    )
     iterations: int = integer(15, "Iterations of belief propagation that are unrolled.", low=1, high=1000)
     first_iterations: int = integer(
         5, "Iterations at the start; they grow, because few are faster and the first steps need no more.", low=1
@@ -108,6 +113,16 @@ class Query(Learner):
 
     def validate(self, model: Any, source: BatchSource) -> dict[str, float]:
         return _objectives()[model.kind].validate(self, model, source)
+
+
+def iterations_now(learner: Query, context: BatchContext) -> int:
+    """Iterations to unroll at this point of the run: growing, then steady, always with jitter."""
+    grown = learner.iterations
+    first = min(learner.first_iterations, learner.iterations)
+    if learner.growth > 0 and context.progress < learner.growth:
+        grown = int(first + (learner.iterations - first + 1) * context.progress / learner.growth)
+    spread = int(torch.randint(-learner.jitter, learner.jitter + 1, (1,), generator=context.generator("jitter")))
+    return max(1, min(grown, learner.iterations) + spread)
 
 
 def _objectives() -> dict[str, QueryObjective]:

@@ -14,7 +14,7 @@ from mrfstudio.engine.data.border_noise import CONTOUR, OUT, SEEN, seeded_noise
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.grid_kernel import run_beliefs, unrolled_beliefs
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
-from mrfstudio.engine.learning.query import Query, query_objective
+from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING, SegmentationScores, segmentation_scores
 from mrfstudio.engine.learning.settled import settled_share
 from mrfstudio.engine.models.grid import GridMRF
@@ -87,16 +87,6 @@ class GridObjective:
         for own, others in side_by_side(part, range(0, len(source), learner.images_at_once)):
             with_own, without = with_own + own, without + others
         return {**with_own.means(), **without.means("_without_evidence")}
-
-
-def iterations_now(learner: Query, context: BatchContext) -> int:
-    """Iterations to unroll at this point of the run: growing, then steady, always with jitter."""
-    grown = learner.iterations
-    first = min(learner.first_iterations, learner.iterations)
-    if learner.growth > 0 and context.progress < learner.growth:
-        grown = int(first + (learner.iterations - first + 1) * context.progress / learner.growth)
-    spread = int(torch.randint(-learner.jitter, learner.jitter + 1, (1,), generator=context.generator("jitter")))
-    return max(1, min(grown, learner.iterations) + spread)
 
 
 def windows(labels: Labels, noisy: Labels, side: int, context: BatchContext) -> tuple[Labels, Labels]:

@@ -59,6 +59,12 @@ class Plan:
                     found.setdefault(field.name, field)
         return found
 
+    @property
+    def learner_defaults(self) -> dict[str, Any]:
+        """What the model would have the learner do where nothing else is said."""
+        defaults: Mapping[str, Mapping[str, Any]] = getattr(self.model, "learner_defaults", {})
+        return dict(defaults.get(self.learner.name, {}))
+
     def options_of(self, part: type[Parameters], options: Mapping[str, Any]) -> dict[str, Any]:
         names = {field.name for field in part.fields()} - set(RESERVED)
         return {name: value for name, value in options.items() if name in names}
@@ -154,7 +160,7 @@ def assemble(
             raise TrainingError(
                 f"Neither {' nor '.join(part.name for part in plan.parts)} has an option {name!r}{near}"
             )
-    learner = plan.learner(**plan.options_of(plan.learner, options))
+    learner = plan.learner(**{**plan.learner_defaults, **plan.options_of(plan.learner, options)})
     model_plan = cast(ModelPlan, plan.model(**plan.options_of(plan.model, options)))
     splits = plan.data.open(**plan.options_of(plan.data.dataset, options))
     loaded = training_data(splits, plan.data_text)

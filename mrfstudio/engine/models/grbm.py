@@ -216,7 +216,7 @@ class GrbmPlan(Parameters):
             "iterations": 50,
             "first_iterations": 10,
             "growth": 0.6,
-            "clip_images": 0.0,
+            "images_at_once": 1,
             "beta2": 0.999,
         }
     }

@@ -1,0 +1,124 @@
+"""Query training of the Gaussian RBM: some pixels are given, the density of the others is the loss.
+
+The cross-entropy of a pixel whose belief has mean N/Λ and precision Λ at the true value v, in standard units, is
+½ log(2π/Λ) + ½ Λ (v - N/Λ)² nats; reported in bits, as a mean over all pixels that were asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.inference.grbm_messages import Columns, make_rows
+from mrfstudio.engine.inference.grbm_unrolled import unrolled_beliefs
+from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
+from mrfstudio.engine.learning.queries import parse_queries
+from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
+from mrfstudio.engine.models.grbm import GRBM, pictures_of
+from mrfstudio.engine.threads import side_by_side
+
+
+@query_objective("grbm")
+class GrbmObjective:
+    """Loss and scores for pictures (B, height, width)."""
+
+    def start(self, learner: Query, model: GRBM, data: TrainingData, seed: int) -> dict[str, Tensor]:
+        parse_queries(learner.queries).draw(1, model.image_shape, torch.Generator())  # refuse what does not fit now
+        return {}
+
+    def batch(
+        self,
+        learner: Query,
+        model: GRBM,
+        batch: Mapping[str, Tensor],
+        state: Mapping[str, Tensor],
+        context: BatchContext,
+    ) -> BatchResult:
+        pictures = pictures_of(batch)
+        unknown = parse_queries(learner.queries).draw_batch(model.image_shape, context)
+        targets = max(1, int(unknown.sum()))
+        iterations = iterations_now(learner, context)
+        readouts = tuple(range(max(1, iterations - learner.readouts + 1), iterations + 1))
+        columns = Columns.of(model.weights.detach())
+        columns.weights.requires_grad_()
+        leaves = {
+            name: tensor for name, tensor in model.tensors().items() if tensor.requires_grad and name != "weights"
+        }
+        wanted = (columns.weights, *leaves.values())
+
+        def differentiated(part: slice) -> tuple[float, tuple[Tensor, ...]]:
+            loss = _loss_bits(model, pictures[part], unknown[part], readouts, columns) / targets
+            return loss.item(), torch.autograd.grad(loss, wanted)
+
+        count = learner.images_at_once
+        found = side_by_side(differentiated, [slice(i, i + count) for i in range(0, len(pictures), count)])
+        sums = [torch.stack(parts).sum(0) for parts in zip(*(gradients for _, gradients in found), strict=True)]
+        model.weights.grad = sums[0].t().contiguous()
+        for tensor, gradient in zip(leaves.values(), sums[1:], strict=True):
+            tensor.grad = gradient
+        total = sum(loss for loss, _ in found)
+        return BatchResult(total, float(targets), {"iterations": float(iterations)}, state)
+
+    def validate(self, learner: Query, model: GRBM, source: BatchSource) -> dict[str, float]:
+        """Scores on queries that are the same each time."""
+        pictures = pictures_of(source[torch.arange(len(source))])
+        generator = torch.Generator().manual_seed(derive_seed("validation queries"))
+        unknown = parse_queries(learner.queries).draw(len(pictures), model.image_shape, generator)
+        found = side_by_side(lambda i: scores(model, pictures[i], unknown[i], learner.iterations), range(len(pictures)))
+        return sum(found, GaussianScores()).means()
+
+
+def _loss_bits(model: GRBM, pictures: Tensor, unknown: Tensor, readouts: tuple[int, ...], columns: Columns) -> Tensor:
+    """Cross-entropy in bits, a mean over readouts, summed over the unknown pixels of a few pictures."""
+    evidence = model.evidence_from_image(pictures, unknown)
+    rows = make_rows(model, evidence, columns)
+    truth = model.standardise(pictures).reshape(-1)[rows.places]
+    information, precision = unrolled_beliefs(rows, readouts[-1], readouts)
+    return gaussian_bits(information, precision, truth).sum() / len(readouts)
+
+
+def gaussian_bits(information: Tensor, precision: Tensor, truth: Tensor) -> Tensor:
+    """-log2 N(truth; information/precision, 1/precision)."""
+    error = truth - information / precision
+    return 0.5 * (math.log(2 * math.pi) - precision.log() + precision * error.square()) / math.log(2)
+
+
+@dataclass(frozen=True)
+class GaussianScores:
+    """Sums over pixels that were asked for, and how many pictures they came from. Squares are in standard units."""
+
+    images: int = 0
+    targets: int = 0
+    bits: float = 0.0
+    squares: float = 0.0
+
+    def __add__(self, other: GaussianScores) -> GaussianScores:
+        return GaussianScores(
+            self.images + other.images,
+            self.targets + other.targets,
+            self.bits + other.bits,
+            self.squares + other.squares,
+        )
+
+    def means(self) -> dict[str, float]:
+        count = max(self.targets, 1)
+        return {"nce_bits": self.bits / count, "mse": self.squares / count}
+
+
+def gaussian_scores(information: Tensor, precision: Tensor, truth: Tensor) -> GaussianScores:
+    """Scores of one picture's beliefs (targets,) in standard units."""
+    bits = float(gaussian_bits(information, precision, truth).double().sum())
+    squares = float((truth - information / precision).double().square().sum())
+    return GaussianScores(1, truth.numel(), bits, squares)
+
+
+@torch.no_grad()
+def scores(model: GRBM, grey: Tensor, unknown: Tensor, iterations: int) -> GaussianScores:
+    """Scores of the model's answer for one picture (height, width) after some iterations."""
+    rows = make_rows(model, model.evidence_from_image(grey, unknown))
+    information, precision = unrolled_beliefs(rows, iterations, (iterations,))
+    return gaussian_scores(information[0], precision[0], model.standardise(grey)[rows.places])
