@@ -129,7 +129,7 @@ def test_training_finds_the_one_thing_there_is_to_know(variance: str) -> None:
     data = TrainingData(TensorSource(images=faces_of_two_kinds(64)), TensorSource(images=faces_of_two_kinds(16)))
     model = GrbmPlan(hidden=4, variance=variance).build_for(data, seed=0)
     learner = Query(
-        iterations=5, first_iterations=5, jitter=0, readouts=2, epochs=15, learning_rate=0.05, batch_size=8, warm_up=0,
+        iterations=5, first_iterations=5, jitter=0, readouts=2, epochs=30, learning_rate=0.05, batch_size=8, warm_up=0,
         validate_every=0, images_at_once=2,
     )  # fmt: skip
     trainer = Trainer(model, learner, data, seed=0)
