@@ -110,9 +110,9 @@ class _Kept:
         count, rows = iterations + 1, len(weights)
         eta, lam = _MEMORY.take(2 * count, weights).unflatten(0, (2, count))
         eta[0], lam[0] = 0, 0
-        vectors = [weights.new_empty((count, rows)) for _ in range(2)]
+        information, precision = weights.new_empty((2, count, rows))
         inside = torch.empty((count, rows), dtype=torch.bool, device=weights.device)
-        return cls(eta, lam, *vectors, inside, bias.new_empty((iterations, *bias.shape)))
+        return cls(eta, lam, information, precision, inside, bias.new_empty((iterations, *bias.shape)))
 
     def __del__(self) -> None:
         _MEMORY.give_back(self.eta)
