@@ -43,6 +43,8 @@ class Field:
     logarithmic: bool = False
     choices: tuple[str, ...] = ()
     advanced: bool = False
+    slider_high: float = math.inf
+    """Where a slider ends; the box beside it takes values up to `high`."""
 
     @property
     def option(self) -> str:
@@ -103,10 +105,11 @@ def number(
     unit: str = "",
     logarithmic: bool = False,
     advanced: bool = False,
+    slider_high: float = math.inf,
 ) -> Any:
     """Declare a real parameter; `logarithmic` asks forms for a logarithmic slider."""
     meta = dict(low=low, high=high, low_open=low_open, high_open=high_open, unit=unit, logarithmic=logarithmic)
-    return _declare("number", default, help, advanced=advanced, **meta)
+    return _declare("number", default, help, advanced=advanced, slider_high=slider_high, **meta)
 
 
 def integer(

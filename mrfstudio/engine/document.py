@@ -15,6 +15,7 @@ import numpy as np
 from mrfstudio.engine.commands import ClampUnit, ClearLayer, Command, Fill, Invert, Shape
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.raster import Mask, command_mask
+from mrfstudio.engine.sketch import Sketch
 
 TILE = 32
 """Side of the tiles that undo keeps. A small brush touches a few; a tile compresses to some tens of bytes."""
@@ -64,6 +65,8 @@ class Document:
     name: str = ""
     clamps: tuple[Clamp, ...] = ()
     """Hidden units that are held, in order; each (model, unit) at most once."""
+    graph: Sketch | None = None
+    """The graph whose nodes the layers speak about, row by row, where a person can change it."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,6 +90,10 @@ class Document:
 
     def same(self, other: Document) -> bool:
         """Equal bit for bit."""
+        if (self.graph is None) != (other.graph is None):
+            return False
+        if self.graph is not None and other.graph is not None and not self.graph.same(other.graph):
+            return False
         mine, theirs = self.arrays, other.arrays
         if self.clamps != other.clamps:
             return False

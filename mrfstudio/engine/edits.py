@@ -9,6 +9,7 @@ from mrfstudio.engine.commands import (
     AddLane,
     ClampUnit,
     Command,
+    GraphCommand,
     RemoveLane,
     SetAlgorithm,
     SetImage,
@@ -20,6 +21,7 @@ from mrfstudio.engine.commands import (
 from mrfstudio.engine.document import Document, Patch, Restore
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.lanes import Lane, Moment, Stage, compatible, make_algorithm
+from mrfstudio.engine.sketch_edits import graph_inverse
 
 MOST_LANES = 6
 MOST_ITERATIONS = 10_000
@@ -66,6 +68,8 @@ def edit(stage: Stage, moment: Moment, command: Command, *, known: bool = False)
         return _with_lane_added(stage, moment, command)
     if isinstance(command, RemoveLane):
         return _with_lane_removed(moment, command)
+    if isinstance(command, GraphCommand):
+        return _with_graph(stage, moment, command, known)
     return _with_document(stage, moment, command, known)
 
 
@@ -76,10 +80,17 @@ def anew(moment: Moment) -> Moment:
 
 
 def make_lane(
-    stage: Stage, number: int, model: str, algorithm: str, parameters: dict[str, Any], limit: int | None = None
+    stage: Stage,
+    document: Document,
+    number: int,
+    model: str,
+    algorithm: str,
+    parameters: dict[str, Any],
+    limit: int | None = None,
 ) -> Lane:
     """A lane that has not begun."""
-    lane = Lane(number, model, stage.workspace.load(model), make_algorithm(algorithm, parameters), limit)
+    found = stage.workspace.model(document, model)
+    lane = Lane(number, model, found, make_algorithm(algorithm, parameters), limit)
     reason = lane.algorithm.supports(lane.model)
     if reason is not None:
         raise StudioError(reason)
@@ -139,6 +150,38 @@ def _touched(moment: Moment, lane: Lane) -> Lane:
     )
 
 
+# Graphs ---------------------------------------------------------------------------------------------------------------
+
+
+def _with_graph(stage: Stage, moment: Moment, command: GraphCommand, known: bool) -> Edited:
+    before, workspace = moment.document, stage.workspace
+    after = workspace.edited(before, command)
+    if after is None or after.graph is None:
+        raise StudioError(f"The {workspace.name} workspace does not know the command {type(command).__name__}.")
+    old = workspace.sketch(before)
+    if after.graph.same(old) and after.same(replace(before, graph=old)):
+        return Edited(moment, None, changed=False)
+    inverse = None if known else graph_inverse(before, old, command)
+    changed = [replace(lane, model=workspace.model(after, lane.model_name)) for lane in moment.lanes]
+    if all(new.model is lane.model for new, lane in zip(changed, moment.lanes, strict=True)):
+        return Edited(replace(moment, document=after), inverse)  # nodes that stand elsewhere
+    for lane in () if known else changed:
+        reason = lane.algorithm.supports(lane.model)
+        if reason is not None:
+            raise StudioError(reason)
+        stage.evidence(after, lane.model)
+    moment = replace(moment, document=after, lanes=tuple(changed))
+    goes_on = after.graph.same_structure(old) and all(_can_go_on(stage, after, lane) for lane in changed)
+    if not goes_on:
+        return Edited(anew(moment), inverse, anew=True)
+    return Edited(replace(moment, lanes=tuple(_touched(moment, lane) for lane in changed)), inverse)
+
+
+def _can_go_on(stage: Stage, document: Document, lane: Lane) -> bool:
+    """Whether the messages of a lane mean something to the algorithm on its new model."""
+    return lane.state is None or compatible(lane.state, stage.first_state(document, lane))
+
+
 # Lanes ----------------------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +201,7 @@ def _with_other_lane(stage: Stage, moment: Moment, changed: Lane, inverse: Comma
 
 def _with_model(stage: Stage, moment: Moment, command: SetModel) -> Edited:
     lane = moment.lane(command.lane)
-    changed = replace(lane, model=stage.workspace.load(command.model), model_name=command.model)
+    changed = replace(lane, model=stage.workspace.model(moment.document, command.model), model_name=command.model)
     before = None
     if command.picture is not None:
         before = Restore.of(moment.document)
@@ -179,7 +222,8 @@ def _with_lane_added(stage: Stage, moment: Moment, command: AddLane) -> Edited:
         raise StudioError(f"A lane was to get number {number}: expected one of {', '.join(map(str, free))}.")
     if command.limit is not None:
         _checked_iterations(command.limit)
-    lane = make_lane(stage, number, command.model, command.algorithm, command.parameters, command.limit)
+    given = (command.model, command.algorithm, command.parameters, command.limit)
+    lane = make_lane(stage, moment.document, number, *given)
     stage.first_state(moment.document, lane)
     lanes = sorted((*moment.lanes, lane), key=lambda each: each.number)
     return Edited(anew(replace(moment, lanes=tuple(lanes))), RemoveLane(number), anew=True)

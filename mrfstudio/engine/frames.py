@@ -6,13 +6,13 @@ frame carries every scalar since the last frame that the window took, so a mailb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from mrfstudio.engine.catalogue import Catalogue
+from mrfstudio.engine.catalogue import Catalogue, Entry
 
 Status = Literal["idle", "running", "paused", "converged", "iteration limit", "diverging", "stopped"]
 """`idle`: nothing done yet. `stopped` means an error ended the run; `LaneFrame.message` says which. `diverging`: the
@@ -36,6 +36,51 @@ class Scalars:
     nce_bits: float | None = None
     mse: float | None = None
     """Mean squared error of the hidden pixels, grey levels from 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFrame:
+    """A graph to draw, shared between frames until it changes.
+
+    positions (n, 2) float32, x right and y down; edges (m, 2) int32, factors of two variables; stars (k, 2) int32, for
+    factors of more variables the factor's number among them and a variable of it; states and degrees (n,) int32.
+    """
+
+    positions: np.ndarray
+    edges: np.ndarray
+    stars: np.ndarray
+    states: np.ndarray
+    degrees: np.ndarray
+    labels: tuple[int, ...]
+    """What the nodes are called; a file may number them differently."""
+    couplings: np.ndarray | None
+    """(m,) float32 at the present strengths, where the graph is an Ising model; positive wants equal states."""
+    fields: np.ndarray | None
+    lattice: tuple[int, int] | None
+    """Rows and columns where nodes stand in a lattice, row by row."""
+    source: str
+    """A name of `Loaded.sources`, or `file`."""
+    parameters: Mapping[str, Any]
+    strengths: Mapping[str, float]
+    editable: bool
+    """Whether nodes and edges can be added and deleted."""
+
+    @property
+    def nodes(self) -> int:
+        return len(self.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class MessageTrace:
+    """Both messages along an edge over the iterations that history holds, as probabilities.
+
+    iterations (t,) int; to_first (t, states of the first node) and to_second (t, states of the second) float32.
+    """
+
+    edge: int
+    iterations: np.ndarray
+    to_first: np.ndarray
+    to_second: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +119,8 @@ class LaneFrame:
     since the last frame, if the view asks for `strip`."""
     log_partition_kind: str | None = None
     """What kind of statement the scalars' log_partition is: exact, lower_bound, upper_bound or estimate."""
+    trace: MessageTrace | None = None
+    """The messages of the edge that the view asks for; None where the algorithm sends none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +166,12 @@ class Frame:
     """What the picture is called."""
     limits: tuple[int, float] = (0, 0.0)
     """Iterations and tolerance after which lanes stop by themselves, as they are now, for forms."""
+    graph: GraphFrame | None = None
+    """The graph, where the workspace has one. Pictures of its lanes then are `marginal` (n, states) float32, `residual`
+    (m, 2) float32: the last change of the message to the first and to the second node of each edge, and
+    `star_residual` (k,) float32: that of the messages from larger factors."""
+    revision: int = 0
+    """Grows with every edit, undone ones too: what was asked for at an earlier one may be outdated."""
 
 
 def merge(older: Frame, newer: Frame) -> Frame:
@@ -191,6 +244,11 @@ class Loaded:
     """The device and the number of threads, in words."""
     fitting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names of the algorithms that are worth offering, by workspace."""
+    sources: tuple[Entry, ...] = ()
+    """Where a graph can come from, with parameters."""
+    strengths: Entry | None = None
+    """The parameters that every graph has."""
+    layouts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,3 +279,69 @@ class SigmaMap:
     alphas: np.ndarray
     couplings: np.ndarray
     sigma_max: np.ndarray
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What the contraction matrix says about a lane; upper bounds, each certified within `tolerance`.
+
+    `guaranteed` is certain. Without it the run may converge all the same. `reason` says why there is no matrix; then
+    all numbers are None.
+    """
+
+    lane: int
+    revision: int
+    alpha: float | None = None
+    sigma_max: float | None = None
+    spectral_radius: float | None = None
+    norm_1: float | None = None
+    norm_inf: float | None = None
+    guaranteed: bool = False
+    tolerance: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class GuaranteedAlphas:
+    """The interval of α with a guarantee, for the couplings of a revision; `high` 0 where there is none."""
+
+    revision: int
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tip:
+    """One thing to try: an algorithm with some parameters changed, and why."""
+
+    title: str
+    reason: str
+    algorithm: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Swings:
+    """Which messages of a lane oscillate: `period` (m, 2) int16 to the first and second node of each edge, 0 where a
+    message does not, -1 where it swings without a period."""
+
+    lane: int
+    iteration: int
+    period: np.ndarray
+    count: int = 0
+    commonest: int = 0
+    tips: tuple[Tip, ...] = ()
+
+
+@dataclass(frozen=True)
+class Aside:
+    """An answer that takes longer than a stroke may wait: the engine's thread has it computed beside itself."""
+
+    work: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """What a long answer yields while it waits for a job: go on with it after so many seconds."""
+
+    seconds: float = 0.05

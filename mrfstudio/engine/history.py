@@ -100,4 +100,6 @@ def _parts(moment: Moment) -> dict[int, int]:
                 parts[id(tensor)] = tensor.nbytes
     for array in moment.document.arrays.values():
         parts[id(array)] = array.nbytes
+    if moment.document.graph is not None:
+        parts |= {id(array): array.nbytes for array in moment.document.graph.arrays.values()}
     return parts

@@ -11,8 +11,9 @@ import torch
 
 from mrfstudio.engine.commands import SetView
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import Frame, LaneFrame, Status
+from mrfstudio.engine.frames import Frame, LaneFrame, MessageTrace, Status
 from mrfstudio.engine.lanes import Lane, Moment
+from mrfstudio.engine.tracing import Tracer
 from mrfstudio.engine.views import Window
 from mrfstudio.engine.workspaces.contract import LaneView
 
@@ -31,6 +32,7 @@ class Reporter:
         self._clock = clock
         self._serial = 0
         self._ticks: deque[float] = deque(maxlen=RATE_OVER)
+        self._tracer: Tracer | None = None
 
     def wants(self, picture: str) -> bool:
         return picture in self.view.layers
@@ -69,6 +71,8 @@ class Reporter:
             speed=session.speed,
             name=moment.document.name,
             limits=(moment.limits.iterations, moment.limits.tolerance),
+            graph=session.workspace.graph_frame(moment.document, moment.lanes[0].model),
+            revision=session.edits,
         )
 
     def _lanes(self, moment: Moment, window: Window) -> tuple[LaneFrame, ...]:
@@ -99,7 +103,15 @@ class Reporter:
             base=lane.base,
             strip=strip,
             log_partition_kind=kind,
+            trace=self._trace(lane),
         )
+
+    def _trace(self, lane: Lane) -> MessageTrace | None:
+        if self.view.edge is None or lane.number != self.view.lane:
+            return None
+        if self._tracer is None or (self._tracer.lane, self._tracer.edge) != (lane.number, self.view.edge):
+            self._tracer = Tracer(self._session.workspace, lane.number, self.view.edge)
+        return self._tracer.trace(self._session.timeline.history.since(-1), lane)
 
     def _pictures(
         self, view: LaneView | None, first: LaneView | None, window: Window

@@ -60,8 +60,9 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         stage = Stage(workspace, threads)
-        lane = make_lane(stage, 0, model, algorithm, parameters or {})
-        origin = Moment(0, document or workspace.blank(), (lane,), limits or workspace.limits)
+        document = document or workspace.blank()
+        lane = make_lane(stage, document, 0, model, algorithm, parameters or {})
+        origin = Moment(0, document, (lane,), limits or workspace.limits)
         self._take(Timeline(stage, origin, memory), playing, clock)
 
     @classmethod
@@ -108,6 +109,11 @@ class Session:
     @property
     def modified(self) -> bool:
         return self._edits != self._saved
+
+    @property
+    def edits(self) -> int:
+        """How many edits there were, those that undo made among them."""
+        return self._edits
 
     @property
     def applied(self) -> int:

@@ -13,6 +13,7 @@ from mrfstudio.engine import commands as known
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.document import Patch, Restore, Tile
 from mrfstudio.engine.edits import Continue
+from mrfstudio.engine.sketch_edits import PutGraph
 
 COMMANDS: dict[str, type[Command]] = {
     cls.__name__: cls
@@ -33,8 +34,18 @@ COMMANDS: dict[str, type[Command]] = {
         known.AddLane,
         known.RemoveLane,
         known.SetLimits,
+        known.SetEvidence,
+        known.NewGraph,
+        known.SetStrength,
+        known.AddNode,
+        known.Connect,
+        known.DeleteParts,
+        known.MoveNode,
+        known.SetLayout,
+        known.SetPart,
         Patch,
         Restore,
+        PutGraph,
         Continue,
     )
 }

@@ -33,6 +33,7 @@ from mrfstudio.engine.lanes import Lane, Moment, Stage
 from mrfstudio.engine.measuring import Course
 from mrfstudio.engine.memory import in_words
 from mrfstudio.engine.session import Session
+from mrfstudio.engine.sketch import Sketch
 from mrfstudio.engine.timeline import Stamped, Timeline
 from mrfstudio.engine.workspaces.contract import Workspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
@@ -90,6 +91,9 @@ def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any
     arrays |= {f"workspace {name}": array for name, array in workspace_arrays.items()}
     origin = timeline.origin
     arrays |= {f"origin {name}": array for name, array in origin.document.arrays.items()}
+    graph = origin.document.graph
+    if graph is not None:
+        arrays |= {f"graph {name}": array for name, array in graph.arrays.items()}
     for number, course in session.measurer.courses.items():
         arrays |= {f"strip {number} {iteration}": picture for iteration, picture in course.strip}
     log = [{"after": stamped.iteration, **encoded(stamped.command, arrays)} for stamped in timeline.log]
@@ -103,6 +107,7 @@ def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any
         "origin": {
             "name": origin.document.name,
             "clamps": [list(clamp) for clamp in origin.document.clamps],
+            "graph": None if graph is None else graph.described(),
             "limits": origin.limits.values(),
             "lanes": [_lane_described(lane) for lane in origin.lanes],
         },
@@ -210,9 +215,12 @@ def _origin(stage: Stage, described: dict[str, Any], arrays: dict[str, np.ndarra
     truth = layers.pop("truth", None)
     clamps = checked_clamps(described.get("clamps", ()))  # files of the first versions have none
     document = Document({name: frozen(array) for name, array in layers.items()}, truth, str(described["name"]), clamps)
+    if described.get("graph") is not None:  # of a graph that a person can change; files before it have none
+        own = {key.removeprefix("graph "): array for key, array in arrays.items() if key.startswith("graph ")}
+        document = replace(document, graph=Sketch.restored(described["graph"], own))
     stage.workspace.check(document)
     lanes = tuple(
-        make_lane(stage, lane["number"], lane["model"], lane["algorithm"], lane["parameters"], lane["limit"])
+        make_lane(stage, document, lane["number"], lane["model"], lane["algorithm"], lane["parameters"], lane["limit"])
         for lane in described["lanes"]
     )
     numbers = [lane.number for lane in lanes]

@@ -11,7 +11,6 @@ At a fixed point -F_T (Eq. 3.19) is at least log Z whenever μ lies in the fores
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from torch import Tensor
@@ -37,7 +36,6 @@ from mrfstudio.engine.registry import ALGORITHMS
 SETTLED = 1e-6
 """Residual below which log Z is called a bound. It is stationary in the messages, so the error is of the order of the
 residual's square."""
-_COUNTED: WeakKeyDictionary[FactorGraph, np.ndarray] = WeakKeyDictionary()  # seconds on a large graph, so kept with it
 
 
 @ALGORITHMS.register
@@ -91,9 +89,7 @@ class TreeReweighted(Algorithm):
 
 def spanning_tree_probabilities(graph: FactorGraph) -> np.ndarray:
     """μ (edges,) by the matrix-tree theorem, in the order the graph was built from."""
-    if graph not in _COUNTED:
-        _COUNTED[graph] = appearance_probabilities(graph.variables, edges_of(graph))
-    return _COUNTED[graph]
+    return graph.structural("spanning trees", lambda: appearance_probabilities(graph.variables, edges_of(graph)))
 
 
 @dataclass(frozen=True, eq=False)

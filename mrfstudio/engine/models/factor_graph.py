@@ -279,6 +279,14 @@ class FactorGraph:
         graph.__dict__["packing"] = self.packing  # a cached property: computing it again would take the longest
         return graph
 
+    def scaled(self, tables: float, unary: float) -> FactorGraph:
+        """The same graph with its log-tables and unary log-potentials multiplied; what is forbidden stays so."""
+
+        def times(values: Tensor, factor: float) -> Tensor:
+            return torch.where(values.isneginf(), values, values * factor)
+
+        return self.with_potentials(times(self.unary, unary), [times(group.tables, tables) for group in self.groups])
+
     def finite_tables(self) -> list[Tensor]:
         """Log-tables with `FORBIDDEN` in place of -inf, for algorithms that must pass through impossible states."""
 

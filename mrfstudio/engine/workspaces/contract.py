@@ -20,10 +20,16 @@ from torch import Tensor
 from mrfstudio.engine.commands import ClampUnit, Command, SetImage
 from mrfstudio.engine.document import Document, LayerSpec, blank_document, frozen, painted
 from mrfstudio.engine.errors import StudioError
+<<<<<<< HEAD
 from mrfstudio.engine.evidence import AnyEvidence
 from mrfstudio.engine.frames import NO_HINT
+=======
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.frames import NO_HINT, GraphFrame
+>>>>>>> 2eb419a (Graphs as part of a document: sources, strengths, drawing by hand and layouts are commands with inverses)
 from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.sketch import Sketch
 from mrfstudio.engine.views import LABEL_PICTURES, Beliefs, Window, label_pictures, thumbnail
 
 SOFT_HINT = -10.0
@@ -105,6 +111,10 @@ class Workspace:
             raise StudioError(f"The picture holds the value {given[odd][0]}: expected only {spec.in_words}.")
         return np.array(given, np.uint8)
 
+    def sketch(self, document: Document) -> Sketch:
+        """The graph of a document, where a person can change it."""
+        raise StudioError(f"The {self.name} workspace has no graph to change.")
+
     def check(self, document: Document) -> None:
         """Raise `StudioError` if a document, read from a file, is none of this workspace."""
         blank = blank_document(self.layers, document.shape)
@@ -127,6 +137,10 @@ class Workspace:
     def load(self, name: str) -> Any:
         """The model of a shipped name or a path; the same object for the same name."""
         raise NotImplementedError
+
+    def model(self, document: Document, name: str) -> Any:
+        """The model of a lane under a document: that of its name, unless the document itself says more."""
+        return self.load(name)
 
     def fingerprint(self, model: Any) -> str:
         """A short text that changes when the model does, so that a file knows whether its messages still fit."""
@@ -152,6 +166,14 @@ class Workspace:
     ) -> Mapping[str, np.ndarray]:
         """The pictures asked for, as far as this workspace has them; `first` is the first lane if this is another."""
         raise NotImplementedError
+
+    def graph_frame(self, document: Document, model: Any) -> GraphFrame | None:
+        """The graph to draw, where there is one; the same object as long as nothing about it changes."""
+        return None
+
+    def edge_messages(self, model: Any, state: State, edge: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Both messages along an edge of `graph_frame`, as probabilities; None where there are none."""
+        return None
 
     def thumbnail(self, view: LaneView) -> np.ndarray:
         """A small picture for the strip of iterations."""

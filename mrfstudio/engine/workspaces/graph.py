@@ -1,9 +1,10 @@
-"""A factor graph without an image: its variables are laid out as pixels, row by row, and hints are evidence on them."""
+"""Converge: any factor graph, chosen, drawn or from a file; evidence on its nodes, strengths for all of it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,40 +12,129 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mrfstudio.engine.commands import Command, SetImage
-from mrfstudio.engine.document import Document, LayerSpec
+from mrfstudio.engine.commands import Command, GraphCommand, SetEvidence, SetImage
+from mrfstudio.engine.document import Document, LayerSpec, blank_document, frozen
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
-from mrfstudio.engine.frames import NO_HINT
+from mrfstudio.engine.frames import NO_HINT, GraphFrame
+from mrfstudio.engine.inference.contract import State
 from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.layouts import place
 from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
+from mrfstudio.engine.sketch import FILE, MOST_NODES, Sketch, Strengths, checked, square_shape
+from mrfstudio.engine.sketch_edits import graph_edited
+from mrfstudio.engine.views import Window
 from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, digest, hint_potentials
+from mrfstudio.engine.workspaces.graph_messages import edge_messages, links_of, message_change
+
+KEPT = 4
+"""Graphs that are kept ready: undo and a step back across an edit find theirs again."""
+SMALL, LARGE = 20_000, 300_000
+"""Entries of all messages up to which log Z is computed at every iteration, and at every fifth."""
 
 
 class GraphWorkspace(LabelWorkspace):
-    """Graphs by name, all with the same variables. `shape` (rows, columns) says how they are laid out."""
+    """Graphs that a person chooses, draws or opens, and changes; all lanes work on the same one.
+
+    The graph is the document's sketch. A sketch of a file scales the graph that a lane names; `graphs` holds those, all
+    with the same variables. A document without a sketch, as old files have it, shows the named graphs as they are,
+    laid out in `shape` (rows, columns).
+    """
 
     name = "graph"
     limits = Limits(iterations=200, tolerance=1e-5)
+    largest_side = MOST_NODES
 
-    def __init__(self, graphs: Mapping[str, FactorGraph], shape: tuple[int, int] | None = None) -> None:
-        self._graphs = {name: graph.to(dtype=torch.float32) for name, graph in graphs.items()}
-        graph = next(iter(self._graphs.values()))
-        self.states = int(graph.cardinalities.max(initial=1))
-        side = max(1, math.isqrt(max(graph.variables - 1, 0)) + 1)
-        self.shape = shape or (-(-graph.variables // side) or 1, side)
+    def __init__(self, graphs: Mapping[str, FactorGraph] | None = None, shape: tuple[int, int] | None = None) -> None:
+        self._graphs = {name: graph.to(dtype=torch.float32) for name, graph in (graphs or {}).items()}
+        # By identity of the sketch's arrays, which are kept alive here so that identities stay theirs.
+        self._bases: OrderedDict[tuple, tuple[Sketch, FactorGraph]] = OrderedDict()
+        self._models: OrderedDict[tuple, tuple[Sketch, FactorGraph]] = OrderedDict()
+        self._frame: tuple[Any, Any, GraphFrame] | None = None
+        first = next(iter(self._graphs.values()), None)
+        variables = 1 if first is None else first.variables
+        self.states = 2 if first is None else int(first.cardinalities.max(initial=1))
+        self.shape = shape or square_shape(variables)
         if self.states >= NO_HINT:
             raise StudioError(f"A variable has {self.states} states: the window can show at most {NO_HINT - 1}.")
-        if any((other.cardinalities != graph.cardinalities).any() for other in self._graphs.values()):
-            raise StudioError("The graphs have different variables: lanes compare graphs over the same ones.")
-        if self.shape[0] * self.shape[1] < graph.variables:
-            raise StudioError(f"A layout of {self.shape} has too few places for {graph.variables} variables.")
+        for other in self._graphs.values():
+            if first is not None and not np.array_equal(other.cardinalities, first.cardinalities):
+                raise StudioError("The graphs have different variables: lanes compare graphs over the same ones.")
+        if self.shape[0] * self.shape[1] < variables:
+            raise StudioError(f"A layout of {self.shape} has too few places for {variables} variables.")
+        self.states = max(self.states, 2)  # another graph may be chosen instead of the file's
         self.layers = (LayerSpec("hints", NO_HINT, tuple(range(self.states))),)
+
+    # Documents --------------------------------------------------------------------------------------------------------
+
+    def begun(self, sketch: Sketch, name: str) -> Document:
+        """A document with a graph and no evidence."""
+        return replace(blank_document(self.layers, sketch.shape, name), graph=sketch)
+
+    def of_file(self, name: str, lattice: tuple[int, int] | None = None) -> Document:
+        """A document that shows a named graph; `lattice` (rows, columns) lays its variables out, row by row."""
+        graph = self.load(name)
+        layout = "lattice" if lattice is not None else "automatic"
+        positions = place(layout, graph.variables, links_of(graph).pairs(), lattice)
+        return self.begun(checked(_file_sketch(name, positions, lattice)), name)
+
+    def sketch(self, document: Document) -> Sketch:
+        if document.graph is not None:
+            return document.graph
+        name, graph = next(iter(self._graphs.items()))
+        positions = place("lattice", graph.variables, np.zeros((0, 2), np.int64), document.shape)
+        return _file_sketch(name, positions, document.shape)
 
     def edited(self, document: Document, command: Command) -> Document | None:
         if isinstance(command, SetImage):
             raise StudioError("A graph has no picture: open it in the Segment workspace.")
+        if isinstance(command, SetEvidence):
+            return self._with_evidence(document, command)
+        if isinstance(command, GraphCommand):
+            sketch = self.sketch(document)
+            edges = links_of(next(iter(self._graphs.values()))).pairs() if sketch.is_file else sketch.edges
+            return graph_edited(document, sketch, edges, command, self.layers)
         return super().edited(document, command)
+
+    def _with_evidence(self, document: Document, command: SetEvidence) -> Document:
+        nodes, count = np.array(command.nodes, np.int64), self.sketch(document).nodes
+        if len(nodes) and not (nodes.min() >= 0 and nodes.max() < count):
+            raise StudioError(f"Evidence on node {nodes.max()}: expected 0 to {count - 1}.")
+        if command.state != -1 and not 0 <= command.state < self.states:
+            raise StudioError(f"Evidence of state {command.state}: expected 0 to {self.states - 1}, or -1 for none.")
+        if not 0 < command.strength <= 1:
+            raise StudioError(f"Evidence of strength {command.strength}: expected a number above 0 and at most 1.")
+        changed = {}
+        blank = command.state == -1
+        for name, value in (("hints", NO_HINT if blank else command.state), ("hints_strength", command.strength)):
+            layer = document.layers[name].copy()
+            layer.ravel()[nodes] = 1.0 if blank and name != "hints" else value
+            changed[name] = layer
+        return document.with_layers(changed)
+
+    def check(self, document: Document) -> None:
+        super().check(document)
+        sketch = self.sketch(document)
+        graph = next(iter(self._graphs.values()), None)
+        if document.shape != sketch.shape or (sketch.is_file and (graph is None or graph.variables != sketch.nodes)):
+            raise StudioError("its evidence does not fit its graph.")
+
+    # Models -----------------------------------------------------------------------------------------------------------
+
+    def model(self, document: Document, name: str) -> FactorGraph:
+        """The graph of the document's sketch at its strengths; the same object for the same graph."""
+        sketch = document.graph
+        if sketch is None:
+            return self.load(name)
+        structure = (name,) if sketch.is_file else tuple(map(id, (sketch.edges, sketch.couplings, sketch.fields)))
+
+        def base() -> FactorGraph:
+            if sketch.is_file:
+                return self.load(name)
+            return FactorGraph.ising(sketch.edges, sketch.couplings, sketch.fields, dtype=torch.float32)
+
+        unit = _kept(self._bases, structure, sketch, base)
+        return _kept(self._models, (*structure, *sketch.scales), sketch, lambda: _scaled(unit, sketch))
 
     def load(self, name: str) -> FactorGraph:
         if name not in self._graphs:
@@ -99,6 +189,47 @@ class GraphWorkspace(LabelWorkspace):
         image[: len(places)] = beliefs[torch.from_numpy(places)]  # place -1 is the added zero
         return image.reshape(*view.document.shape, self.states)
 
+    def pictures(
+        self, names: tuple[str, ...], view: LaneView, window: Window, first: LaneView | None
+    ) -> Mapping[str, np.ndarray]:
+        pictures = dict(super().pictures(names, view, window, first))
+        if "marginal" in names:
+            marginals = self.labels(view).reshape(-1, self.states)[: view.model.variables]
+            pictures["marginal"] = frozen(marginals.copy())
+        if "residual" in names:
+            change = message_change(view.model, view.state, view.previous)
+            if change is not None:
+                pictures["residual"], pictures["star_residual"] = map(frozen, change)
+        return pictures
+
+    def graph_frame(self, document: Document, model: FactorGraph) -> GraphFrame:
+        key = document.graph or document
+        if self._frame is None or self._frame[0] is not key or self._frame[1] is not model:
+            self._frame = (key, model, self._made_frame(document, model))
+        return self._frame[2]
+
+    def _made_frame(self, document: Document, model: FactorGraph) -> GraphFrame:
+        sketch, links = self.sketch(document), links_of(model)
+        coupling, field = sketch.scales
+        return GraphFrame(
+            positions=sketch.positions,
+            edges=frozen(links.edges),
+            stars=frozen(links.stars),
+            states=frozen(model.cardinalities.astype(np.int32)),
+            degrees=frozen(_degrees(model)),
+            labels=model.labels,
+            couplings=None if sketch.is_file else frozen((coupling * sketch.couplings).astype(np.float32)),
+            fields=None if sketch.is_file else frozen((field * sketch.fields).astype(np.float32)),
+            lattice=sketch.lattice,
+            source=sketch.source,
+            parameters=dict(sketch.parameters),
+            strengths=sketch.strengths.values(),
+            editable=not sketch.is_file,
+        )
+
+    def edge_messages(self, model: FactorGraph, state: State, edge: int) -> tuple[np.ndarray, np.ndarray] | None:
+        return edge_messages(model, state, edge)
+
     def details(self, view: LaneView, pixel: tuple[int, int]) -> Mapping[str, object]:
         """`variable` and `probabilities` of its states."""
         variable = pixel[0] * view.document.shape[1] + pixel[1]
@@ -108,6 +239,11 @@ class GraphWorkspace(LabelWorkspace):
         beliefs = self.labels(view)[pixel][:states]
         return {"pixel": pixel, "variable": view.model.labels[variable], "probabilities": [float(p) for p in beliefs]}
 
+    def log_partition_stride(self, view: LaneView) -> int:
+        """Every iteration of small graphs; of larger ones less often, or it would take half of the time."""
+        entries = view.model.packing.message_size
+        return 1 if entries <= SMALL else 5 if entries <= LARGE else 20
+
     def _places(self, graph: FactorGraph) -> NDArray[np.int64]:
         """The packed entry of each state of each variable, -1 where a variable has fewer, (variables, states)."""
 
@@ -116,7 +252,36 @@ class GraphWorkspace(LabelWorkspace):
             entries = graph.packing.base[:, None] + state * graph.packing.stride[:, None]
             return np.where(state < graph.cardinalities[:, None], entries, -1)
 
-        return graph.derived(("places", self.states), make)
+        return graph.structural(("places", self.states), make)
+
+
+def _file_sketch(name: str, positions: np.ndarray, lattice: tuple[int, int] | None) -> Sketch:
+    empty = np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0)
+    as_they_are = Strengths(coupling=1.0, field=1.0, temperature=1.0)
+    return Sketch(FILE, {"name": name}, as_they_are, positions, *empty, lattice)
+
+
+def _scaled(graph: FactorGraph, sketch: Sketch) -> FactorGraph:
+    return graph if sketch.scales == (1.0, 1.0) else graph.scaled(*sketch.scales)
+
+
+def _kept(
+    known: OrderedDict[tuple, tuple[Sketch, FactorGraph]], key: tuple, sketch: Sketch, make: Callable[[], FactorGraph]
+) -> FactorGraph:
+    """The graph under a key, made if it is new; the oldest of many is forgotten."""
+    if key not in known:
+        known[key] = (sketch, make())
+        while len(known) > KEPT:
+            known.popitem(last=False)
+    known.move_to_end(key)
+    return known[key][1]
+
+
+def _degrees(graph: FactorGraph) -> np.ndarray:
+    """Factors of order 2 and more at each variable, (n,) int32."""
+    scopes = [group.scopes.cpu().numpy().ravel() for group in graph.groups]
+    flat = np.concatenate(scopes) if scopes else np.zeros(0, np.int64)
+    return np.bincount(flat, minlength=graph.variables).astype(np.int32)
 
 
 def _graph_arrays(graph: FactorGraph) -> dict[str, np.ndarray]:

@@ -17,14 +17,15 @@ POSITIONS = 1000  # of a slider
 class Scale:
     """Where a field's values lie on a slider with positions 0…1000.
 
-    A field without an upper end gets one at four times its default: the box still takes any value.
+    A field without an upper end gets one at four times its default, and one with a `slider_high` ends there: the box
+    still takes any value.
     """
 
     def __init__(self, field: Field) -> None:
         self.field = field
         self.low = field.low
-        self.high = field.high
-        if math.isinf(field.high) and math.isfinite(field.low) and field.default > field.low:
+        self.high = min(field.high, field.slider_high)
+        if math.isinf(self.high) and math.isfinite(field.low) and field.default > field.low:
             self.high = field.low + 4 * (field.default - field.low)
         self.logarithmic = field.logarithmic and self.high > 0
         if self.logarithmic and self.low <= 0:
