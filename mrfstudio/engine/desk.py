@@ -7,7 +7,6 @@ Nothing here knows Qt; a test or a notebook can use it as well.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import torch
 
 from mrfstudio.assets import asset
 from mrfstudio.engine.commands import SetImage
+from mrfstudio.engine.converge_desk import ConvergeDesk
 from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
 from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
@@ -25,7 +25,6 @@ from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.inference import grid_belief_propagation
 from mrfstudio.engine.inference.contract import kernels
-from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.registry import ALGORITHMS, catalogue
 from mrfstudio.engine.session import Session
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 assert grid_belief_propagation.__doc__
 
 
-class Desk:
-    """Owns the sessions. One thread uses it."""
+class Desk(ConvergeDesk):
+    """Owns the sessions. One thread uses it. What only Converge asks is in `converge_desk.py`."""
 
     def __init__(self, models: Mapping[str, GridMRF] | None = None, figures: int = 40) -> None:
         """`models` are used beside the shipped ones; the first of them is what Segment begins with.
@@ -54,8 +53,8 @@ class Desk:
         # window keeps from its core takes many times as long.
         self._threads = torch.get_num_threads()
         torch.set_num_threads(1)
+        super().__init__(self._threads)
         self._figures = figures
-        self._sessions: dict[str, Session] = {}
         self._galleries: dict[str, CloneGallery] = {}
         self._models = dict(models or {})
         self._segment = SegmentWorkspace(self._models)
@@ -63,19 +62,32 @@ class Desk:
 
     def load(self) -> Loaded:
         """Everything that the window shows before a person has done anything."""
+        from mrfstudio.engine import graph_sources
+        from mrfstudio.engine.layouts import LAYOUTS
         from mrfstudio.engine.pictures import figure_sources
+        from mrfstudio.engine.sketch import Strengths
 
         known = catalogue()
         fitting = {"segment": _grid_algorithms(), "graph": tuple(entry.name for entry in known.algorithms)}
         given = tuple(ModelNote(name, "grid", f"{model.clones[0]} clones") for name, model in self._models.items())
-        return Loaded(known, (*given, *_grid_models()), figure_sources(), _device_in_words(self._threads), fitting)
+        return Loaded(
+            known,
+            (*given, *_grid_models()),
+            figure_sources(),
+            _device_in_words(self._threads),
+            fitting,
+            graph_sources.entries(),
+            Strengths.entry(),
+            LAYOUTS,
+        )
 
     def session(self, workspace: str) -> Session:
         """The session of a workspace, made when it is first asked for."""
         if workspace not in self._sessions:
-            if workspace != self._segment.name:
-                raise StudioError("No graph is open here: open a .uai or .fg file first.")
-            self._sessions[workspace] = Session(self._segment, self._first_model(), threads=self._threads)
+            if workspace == GraphWorkspace.name:
+                self.begin_graph(workspace)
+            else:
+                self._sessions[workspace] = Session(self._segment, self._first_model(), threads=self._threads)
         return self._sessions[workspace]
 
     def _first_model(self) -> str:
@@ -164,22 +176,6 @@ class Desk:
         session.timeline.stage.threads = self._threads
         self._sessions[session.workspace.name] = session
         return session.workspace.name
-
-    def open_graph(
-        self,
-        workspace: str,
-        graph: FactorGraph | str | os.PathLike[str],
-        name: str = "graph",
-        shape: tuple[int, int] | None = None,
-    ) -> str:
-        """Show a graph, or the one in a .uai or .fg file; `shape` (rows, columns) lays its variables out."""
-        from mrfstudio.engine.files.graph import read_graph
-
-        if not isinstance(graph, FactorGraph):
-            name = Path(graph).name
-            graph = read_graph(graph)
-        self._sessions[workspace] = Session(GraphWorkspace({name: graph}, shape), name, threads=self._threads)
-        return name
 
     # Models -----------------------------------------------------------------------------------------------------------
 

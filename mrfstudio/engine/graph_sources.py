@@ -130,7 +130,7 @@ class Ring(GraphSource):
     summary = "One loop. With an odd number of opposed couplings neighbours cannot all have their way."
     layout = "circle"
 
-    nodes: int = integer(9, "Nodes of the graph.", low=1, high=20_000, logarithmic=True)
+    nodes: int = integer(5, "Nodes of the graph.", low=1, high=20_000, logarithmic=True)
     couplings: str = choice("opposed", KINDS, COUPLINGS)
     seed: int = integer(0, SEED, low=0, high=2**31 - 1)
 

@@ -15,9 +15,9 @@ import numpy as np
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.sketch import square_shape
 
-LARGEST = {"spring": 600, "kamada-kawai": 150, "planar": 2000, "spectral": 1500, "layers": 30_000}
+LARGEST = {"spring": 600, "kamada-kawai": 150, "planar": 2000, "layers": 30_000}
 """Nodes beyond which a layout would keep the engine for more than about a second."""
-LAYOUTS = ("automatic", "lattice", "circle", "spring", "kamada-kawai", "planar", "spectral", "layers", "spiral")
+LAYOUTS = ("automatic", "lattice", "circle", "spring", "kamada-kawai", "planar", "layers", "spiral")
 
 Positions = np.ndarray
 
@@ -82,7 +82,6 @@ def _of_networkx(name: str, nodes: int, edges: np.ndarray) -> np.ndarray:
         "spring": lambda: nx.spring_layout(graph, seed=0, iterations=80),
         "kamada-kawai": lambda: nx.kamada_kawai_layout(graph),
         "planar": lambda: nx.planar_layout(graph),
-        "spectral": lambda: nx.spectral_layout(graph),
         "layers": lambda: _layers(graph),
     }
     try:

@@ -28,7 +28,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mrfstudio.engine.commands import Command, Pause
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.frames import Aside, Frame, NotYet
 from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 
 BUDGET = 0.010
@@ -104,6 +104,9 @@ class EngineThread(QObject):
         self._painted_at = self._iterated_at = self._iteration_seconds = self._hold_until = 0.0
         self._iteration = -1
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
+        self._look_at = 0.0  # when the answers that wait for a job are looked at again
+        self._beside: deque[tuple[int, Aside]] = deque()
+        self._helper: threading.Thread | None = None
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
@@ -149,7 +152,10 @@ class EngineThread(QObject):
         if self._thread.ident is not None:
             self._thread.join(timeout)
             sys.setswitchinterval(self._interval)
-        return not self.alive
+        helper = self._helper
+        if helper is not None and not self.alive:
+            helper.join(timeout)
+        return not self.alive and (helper is None or not helper.is_alive())
 
     # In the thread ----------------------------------------------------------------------------------------------------
 
@@ -183,13 +189,16 @@ class EngineThread(QObject):
                 log.exception("The engine's thread met an unexpected error")
                 self._emit(self.failed, f"Unexpected error: {error}")
                 wait = None
+        for _, task in self._tasks:
+            task.close()  # ends the job it waits for
 
     def _idle(self, wait: float | None) -> bool:
         """Wait for something to do, at most `wait` seconds; False when the thread is to end."""
         if wait == 0:
             wait = max(0.0, self._hold_until - time.monotonic())
         with self._changed:
-            if wait != 0 and not self._stopping and not len(self._queue):
+            beside = bool(self._beside) and self._helper is None
+            if wait != 0 and not self._stopping and not len(self._queue) and not beside:
                 self._changed.wait(min(wait or 3600.0, FRAME_TIME) if self._unseen else wait)
             return not self._stopping
 
@@ -230,18 +239,46 @@ class EngineThread(QObject):
         value = getattr(desk, question)(item.workspace, **arguments)
         if isinstance(value, Generator):
             self._tasks.append((item.number, value))
+        elif isinstance(value, Aside):
+            self._beside.append((item.number, value))
+            self._start_beside()
         else:
             self._emit(self.answered, item.number, value)
 
+    def _start_beside(self) -> None:
+        """Have the next aside computed, one at a time."""
+        if self._helper is not None or not self._beside or self._stopping:
+            return
+        number, aside = self._beside.popleft()
+        self._helper = threading.Thread(target=self._work_beside, args=(number, aside), name="aside", daemon=True)
+        self._helper.start()
+
+    def _work_beside(self, number: int, aside: Aside) -> None:
+        try:
+            self._emit(self.answered, number, aside.work())
+        except Exception as error:
+            self._refuse(number, error)
+        with self._changed:
+            self._helper = None
+            self._changed.notify()
+
     def _continue_task(self, wait: float | None) -> float | None:
         """Go on with a long answer for a while; less long while a session iterates too. Returns the next wait."""
+        self._start_beside()
         if not self._tasks:
             return wait
+        if time.monotonic() < self._look_at:
+            rest = self._look_at - time.monotonic()
+            return rest if wait is None else min(wait, rest)
         number, task = self._tasks[0]
         until = time.monotonic() + (BUDGET / 2 if wait == 0 else BUDGET)
         try:
             while time.monotonic() < until and not self._stopping and not len(self._queue):
                 progress = next(task)
+                if isinstance(progress, NotYet):
+                    self._tasks.rotate(-1)  # another answer need not wait for the same job
+                    self._look_at = time.monotonic() + progress.seconds
+                    break
                 self._emit(self.progressed, number, progress)
         except StopIteration as end:
             self._tasks.popleft()

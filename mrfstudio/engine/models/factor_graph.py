@@ -208,7 +208,7 @@ class FactorGraph:
         unary = [np.array([-value, value]) for value in h]
         group = FactorGroup(
             torch.from_numpy(np.ascontiguousarray(np.moveaxis(tables, 0, -1))),
-            torch.from_numpy(np.ascontiguousarray(pairs.T)),
+            torch.from_numpy(np.array(pairs.T, order="C")),  # a copy: tensors have no read-only arrays
             torch.arange(len(pairs)),
         )
         groups = [group] if len(pairs) else []

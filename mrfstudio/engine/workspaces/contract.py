@@ -20,13 +20,8 @@ from torch import Tensor
 from mrfstudio.engine.commands import ClampUnit, Command, SetImage
 from mrfstudio.engine.document import Document, LayerSpec, blank_document, frozen, painted
 from mrfstudio.engine.errors import StudioError
-<<<<<<< HEAD
 from mrfstudio.engine.evidence import AnyEvidence
-from mrfstudio.engine.frames import NO_HINT
-=======
-from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.frames import NO_HINT, GraphFrame
->>>>>>> 2eb419a (Graphs as part of a document: sources, strengths, drawing by hand and layouts are commands with inverses)
 from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.sketch import Sketch
