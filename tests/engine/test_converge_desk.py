@@ -130,7 +130,7 @@ def test_another_map_takes_the_place_of_one_that_is_computed(desk: Desk) -> None
     first = desk.sigma_map("graph", 0)
     next(first)
     second = desk.sigma_map("graph", 0)
-    assert list(each for each in first if isinstance(each, SigmaMap)) == []
+    assert [each for each in first if isinstance(each, SigmaMap)] == []
     second.close()
 
 
