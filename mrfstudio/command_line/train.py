@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mrfstudio.command_line.shared import DONE, add_json, parse_options, print_json
+from mrfstudio.command_line.shared import DONE, REFUSED, add_json, parse_options, print_json
+from mrfstudio.engine.errors import StudioError
 
 
 def add(commands: Any) -> None:
@@ -16,7 +17,8 @@ def add(commands: Any) -> None:
         "train",
         help="train a model",
         description="Train a model. Further options are those of the model and the learner, such as --clones 16 or "
-        "--learning-rate 0.01; a wrong one is answered with the near name.",
+        "--learning-rate 0.01; a wrong one is answered with the near name. Several processes share the work "
+        "when started with torchrun --nproc_per_node=2 -m mrfstudio train …",
     )
     parser.add_argument("model", metavar="MODEL", help="grid, ising, rbm, crbm, factor-graph, …")
     parser.add_argument("--learner", default="query", metavar="NAME", help="how to learn (default query)")
@@ -33,11 +35,26 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from mrfstudio.engine.learning.parallel import started_rank
+
+    first = started_rank() == 0
+    try:
+        result = _train(options)
+    except StudioError:
+        if first:
+            raise
+        return REFUSED  # the first process says it for all
+    if first and not print_json(options.json, result):
+        print(f"model written to {result['model']}")
+    return DONE
+
+
+def _train(options: argparse.Namespace) -> dict[str, Any]:
     from mrfstudio.engine.learning.run import train_command, training_plan
 
     plan = training_plan(options.model, options.learner, options.data)
     chosen = parse_options(options.unknown, tuple(plan.fields().values()), f"Training {options.model}")
-    result = train_command(
+    return train_command(
         options.model,
         options.learner,
         options.data,
@@ -50,6 +67,3 @@ def run(options: argparse.Namespace) -> int:
         bar=True,
         **chosen,
     )
-    if not print_json(options.json, result):
-        print(f"model written to {result['model']}")
-    return DONE

@@ -176,6 +176,8 @@ class Learner(Parameters):
     monitor: ClassVar[str] = ""
     """The validation metric that selects the best parameters and stops early; empty: the first one."""
     better: ClassVar[Literal["lower", "higher"]] = "lower"
+    of_batches: ClassVar[bool] = True
+    """Whether a step is the gradient of its batch alone, so that several processes may share the batch."""
 
     learning_rate: float = number(0.01, "How far one step goes.", low=0.0, low_open=True, high=100.0, logarithmic=True)
     batch_size: int = integer(50, "Items in one step.", low=1, high=1_000_000, logarithmic=True)
@@ -215,6 +217,11 @@ class Learner(Parameters):
     patience: int = integer(
         0, "Stop after so many validations without a better one; 0 never stops early.", low=0, unit="validations"
     )
+
+    @property
+    def items_together(self) -> int:
+        """Items of a batch that must stay in one process, because the learner treats them as a group."""
+        return 1
 
     def supports(self, model: Any) -> str | None:
         """None if this learner can train the model, else one sentence that says why not."""

@@ -97,6 +97,11 @@ class Query(Learner):
         advanced=True,
     )
 
+    @property
+    def items_together(self) -> int:
+        """Gradients are shortened by groups of images, so that groups stay whole."""
+        return self.images_at_once
+
     def supports(self, model: Any) -> str | None:
         if getattr(model, "kind", None) in _objectives():
             return None

@@ -23,6 +23,7 @@ from mrfstudio.engine.files.model_file import SUFFIX, ModelFileError, finite, lo
 from mrfstudio.engine.learning.bar import with_bar
 from mrfstudio.engine.learning.contract import Learner, ModelPlan, TensorSource, TrainableModel, TrainingData
 from mrfstudio.engine.learning.control import Control, Poll, no_commands
+from mrfstudio.engine.learning.parallel import joined, started_rank
 from mrfstudio.engine.learning.progress import Progress, TrainingError
 from mrfstudio.engine.learning.trainer import CHECKPOINT_SECONDS, Trainer
 from mrfstudio.engine.registry import LEARNERS, MODELS
@@ -102,6 +103,8 @@ def train_command(
 ) -> dict[str, Any]:
     """Train a model and write `out`, its card, its curves and its training state.
 
+    Started by torchrun, every process calls this, and only the first one writes, shows and reports.
+
     Returns `model` (its path), `sentence`, `reason`, `step`, `epoch`, `items`, `seconds`, `kept_step` and `scores`.
 
     `options` are those of model, learner and data set by name, such as `clones=16, epochs=2`. `start_from` is a model
@@ -111,7 +114,9 @@ def train_command(
     """
     began = time.monotonic()
     plan = training_plan(model_name, learner_name, data)
-    path = checked_out(Path(f"{model_name}-{learner_name}{SUFFIX}" if out is None else out))
+    path, first = Path(f"{model_name}-{learner_name}{SUFFIX}" if out is None else out), started_rank() == 0
+    if first:
+        checked_out(path)
     seed = Field("seed", "integer", 0, "", low=0).check(seed)
     if max_minutes is not None:
         max_minutes = Field("max_minutes", "number", None, "", low=0.0, low_open=True).check(max_minutes)
@@ -129,24 +134,31 @@ def train_command(
         resume=resume,
         max_minutes=max_minutes,
         poll=lambda: [*control.poll(), *poll()],
+        parallel=joined(),
         on_save=lambda running: _save(path, running, facts),
         checkpoint_seconds=checkpoint_seconds,
         seconds_before=time.monotonic() - began,
     )
+    with _polite_interrupt(control) if bar else nullcontext():
+        _run(trainer, resume, bar and first, report if first else None, watch if first else None)
+    if first:
+        _save(path, trainer, facts)
+        write_card(path)
+    return _result(path, trainer)
+
+
+def _run(trainer: Trainer, resume: bool, bar: bool, report: Report | None, watch: Watch | None) -> None:
+    """Train to the end, and show and tell every record."""
     if watch is not None and not resume:
         watch(trainer, None)
     records = trainer.run()
     if bar:
-        records = with_bar(records, learner.loss_unit)
-    with _polite_interrupt(control) if bar else nullcontext():
-        for record in records:
-            if report is not None:
-                report(record.as_json())
-            if watch is not None:
-                watch(trainer, record)
-    _save(path, trainer, facts)
-    write_card(path)
-    return _result(path, trainer)
+        records = with_bar(records, trainer.learner.loss_unit)
+    for record in records:
+        if report is not None:
+            report(record.as_json())
+        if watch is not None:
+            watch(trainer, record)
 
 
 def assemble(

@@ -58,7 +58,8 @@ class Stepper:
     def take(self, learner: Learner, state: TrainingState, rate: float, progress: float) -> StepResult:
         """Do step `state.step` + 1, or raise `Diverged` and leave the last good parameters."""
         indices, epoch = self._indices(state.step, learner)
-        context = BatchContext(self.seed, state.step, epoch, len(indices), self.parallel.rows(len(indices)), progress)
+        rows = self.parallel.rows(len(indices), learner.items_together)
+        context = BatchContext(self.seed, state.step, epoch, len(indices), rows, progress)
         parameters = self.trained()
         for parameter in parameters.values():
             parameter.grad = None

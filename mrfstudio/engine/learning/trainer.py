@@ -82,7 +82,7 @@ class Trainer:
         self._stepper = Stepper(model, data, seed, self.parallel)
         path, writes = None if model_path is None else Path(model_path), self.parallel.rank == 0
         self._keeper = Keeper(path, writes, checkpoint_seconds, clock, learner.loss_unit)
-        self._pace = Pace()
+        self._pace, self._reserve = Pace(), 0.0
         self._notices: list[str] = []
         self._last: Progress | None = None
         self._validated_step = -1
@@ -126,6 +126,11 @@ class Trainer:
         refusal = self.learner.supports(self.model)
         if refusal is not None:
             raise TrainingError(refusal)
+        if self.parallel.size > 1 and not self.learner.of_batches:
+            raise TrainingError(
+                f"A step of the learner {self.learner.name} is no gradient of a batch that processes could share: "
+                "train it without torchrun."
+            )
         if len(self.data.train) == 0:
             raise TrainingError(f"The data {self.data.name!r} has no training items: expected at least one.")
         if not self._stepper.trained():
@@ -150,6 +155,8 @@ class Trainer:
             self.state = TrainingState(same, self.learner.values())
             self.state.learner = self.learner.start(self.model, self.data, self.seed)
         self.state.moments = moments
+        if self.parallel.broadcast(self.state.step) != self.state.step:
+            raise TrainingError("The processes found different checkpoints: every machine needs the same files.")
         self._keeper.tidy()
 
     def _seconds(self) -> float:
@@ -170,7 +177,9 @@ class Trainer:
 
     def _obey(self, commands: list[Command]) -> None:
         # Rank 0 alone reads the clock and the commands, so that all processes decide the same.
-        commands, self.state.seconds = self.parallel.broadcast((commands, self._seconds()))
+        # The last validation belongs to the budget too.
+        reserve = self._pace.step_seconds + self._pace.validation_seconds
+        commands, self.state.seconds, self._reserve = self.parallel.broadcast((commands, self._seconds(), reserve))
         for command in commands:
             self._tell(self._change(command) if command.get("do") == "change" else self._transport.obey(command))
 
@@ -197,9 +206,7 @@ class Trainer:
             return "finished"
         if 0 < self.learner.patience <= state.waited:
             return "early"
-        # The last validation belongs to the budget too.
-        reserve = self._pace.step_seconds + self._pace.validation_seconds
-        if self.budget is not None and state.step > 0 and state.seconds + reserve >= self.budget:
+        if self.budget is not None and state.step > 0 and state.seconds + self._reserve >= self.budget:
             return "time"
         return None
 
