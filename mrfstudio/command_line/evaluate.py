@@ -17,10 +17,10 @@ def add(commands: Any) -> None:
     parser.add_argument("model", metavar="NAME|PATH", help="a shipped model's name or a model file")
     parser.add_argument("--data", required=True, metavar="NAME[:PATH]", help="such as border:FILE.npz")
     parser.add_argument("--split", choices=("test", "val", "train"), default="test")
-    parser.add_argument("--queries", metavar="KIND", help="what is asked, for models that answer any query")
+    parser.add_argument("--queries", metavar="KIND", help="uniform:P, patch:HxW, half:SIDE, mask:FILE; several with +")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--iterations", metavar="N", help="iterations of belief propagation (default 15)")
+    parser.add_argument("--iterations", metavar="N", help="of belief propagation (default: as trained)")
     add_json(parser)
     parser.set_defaults(run=run, open_options=True)
 
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
     dataset = parse_data(options.data).dataset
     chosen = parse_options(options.unknown, dataset.fields(), f"The data set {dataset.name}")
+    iterations = None if options.iterations is None else Limits(iterations=options.iterations).iterations
     with progress(f"evaluating {options.model}") as tick:
         result = evaluate_model(
             options.model,
@@ -40,13 +41,20 @@ def run(options: argparse.Namespace) -> int:
             queries=options.queries,
             limit=options.limit,
             seed=options.seed,
-            iterations=Limits(iterations=options.iterations or 15).iterations,
+            iterations=iterations,
             tick=tick,
             **chosen,
         )
     if not print_json(options.json, result):
         print(f"{result['model']} on {result['images']} {result['split']} images of {result['data']}:")
-        for name, value in result.items():
-            if isinstance(value, float) and name != "seconds":
-                print(f"  {name.replace('_', ' '):<34} {value:.4f}")
+        _print_scores(result)
     return DONE
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    for name, value in result.items():
+        if isinstance(value, float) and name != "seconds":
+            print(f"  {name.replace('_', ' '):<34} {value:.4f}")
+    for name, found in result.get("baselines", {}).items():
+        words = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in found.items())
+        print(f"  beside it, {name.replace('_', ' '):<26} {words}")

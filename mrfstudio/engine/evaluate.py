@@ -13,6 +13,8 @@ from mrfstudio.engine.catalogue import ending
 from mrfstudio.engine.data.contract import Splits, parse_data
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evaluate_density import evaluate_graph
+from mrfstudio.engine.evaluate_grbm import evaluate_grbm
+from mrfstudio.engine.evaluation import Asked
 from mrfstudio.engine.files.model_file import load_model
 from mrfstudio.engine.learning.query_grid import scores
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING
@@ -20,6 +22,8 @@ from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.open_model import build_model
 
 CHUNK = 10  # images at once: larger batches leave the cache
+
+DEFAULT_ITERATIONS = 15
 
 Tick = Callable[[str], None]
 
@@ -32,13 +36,14 @@ def evaluate_model(
     queries: str | None = None,
     limit: int | None = None,
     seed: int = 0,
-    iterations: int = 15,
+    iterations: int | None = None,
     tick: Tick = lambda text: None,
     **data_options: Any,
 ) -> dict[str, Any]:
     """Scores of a model file or shipped model on one split; plain values ready for JSON.
 
-    `data_options` are parameters of the data set, such as those that it was trained with.
+    `data_options` are parameters of the data set, such as those that it was trained with. Without `iterations` there
+    are as many as it was trained with, 15 where its card does not say.
     """
     file = load_model(model)
     if file.kind not in EVALUATORS:
@@ -49,9 +54,11 @@ def evaluate_model(
     splits = parse_data(data).open(**data_options)
     if split not in splits:
         raise StudioError(f"{data} has no {split} split{ending(split, splits)} It has {', '.join(splits)}.")
+    if iterations is None:
+        iterations = int((file.card.get("options") or {}).get("iterations", DEFAULT_ITERATIONS))
     started = time.perf_counter()
     with torch.inference_mode():
-        found = EVALUATORS[file.kind](trained, splits, split, queries, limit, iterations, tick)
+        found = EVALUATORS[file.kind](trained, splits, Asked(split, queries, limit, seed, iterations, tick))
     return {
         "model": str(model),
         "data": data,
@@ -62,35 +69,27 @@ def evaluate_model(
     }
 
 
-def _evaluate_grid(
-    model: GridMRF,
-    splits: Splits,
-    split: str,
-    queries: str | None,
-    limit: int | None,
-    iterations: int,
-    tick: Tick,
-) -> dict[str, Any]:
+def _evaluate_grid(model: GridMRF, splits: Splits, asked: Asked) -> dict[str, Any]:
     """Segmentation scores with the pixel's own evidence, and without it as the paper measures."""
-    if queries is not None:
+    if asked.queries is not None:
         raise StudioError(
             "A grid model always answers the same query, all labels given the noisy image: leave --queries out."
         )
-    arrays = splits[split]
+    arrays = splits[asked.split]
     if not {"images", "noisy_images"} <= set(arrays):
         raise StudioError("A grid model is evaluated on contour images: use --data border:FILE.")
-    images = torch.from_numpy(arrays["images"][:limit])
-    noisy = torch.from_numpy(arrays["noisy_images"][:limit])
+    images = torch.from_numpy(arrays["images"][: asked.limit])
+    noisy = torch.from_numpy(arrays["noisy_images"][: asked.limit])
     with_own, without_own = NOTHING, NOTHING
     torch.set_flush_denormal(True)
     for start in range(0, len(images), CHUNK):
         part = slice(start, start + CHUNK)
-        own, alone = scores(model, images[part], noisy[part], iterations)
+        own, alone = scores(model, images[part], noisy[part], asked.iterations)
         with_own, without_own = with_own + own, without_own + alone
-        tick(f"{with_own.images} of {len(images)} images, IoU so far {with_own.means()['iou']:.4f}")
+        asked.tick(f"{with_own.images} of {len(images)} images, IoU so far {with_own.means()['iou']:.4f}")
     return {
         "images": with_own.images,
-        "iterations": iterations,
+        "iterations": asked.iterations,
         **with_own.means(),
         **without_own.means("_without_evidence"),
     }
@@ -98,6 +97,7 @@ def _evaluate_grid(
 
 EVALUATORS: dict[str, Callable[..., dict[str, Any]]] = {
     "grid": _evaluate_grid,
+    "grbm": evaluate_grbm,
     "ising": evaluate_graph,
     "factor-graph": evaluate_graph,
 }

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from mrfstudio.engine.data.contract import Splits
 from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.evaluation import Asked
 from mrfstudio.engine.learning.contract import TensorSource
 from mrfstudio.engine.learning.density import density_class
 from mrfstudio.engine.learning.density_graph import log_partition
 from mrfstudio.engine.models.tied_graph import TiedGraph
 
 
-def evaluate_graph(
-    model: TiedGraph,
-    splits: Splits,
-    split: str,
-    queries: str | None,
-    limit: int | None,
-    iterations: int,
-    tick: Callable[[str], None],
-) -> dict[str, Any]:
+def evaluate_graph(model: TiedGraph, splits: Splits, asked: Asked) -> dict[str, Any]:
     """`nll` in nats for each item (null where exact inference does not fit), `pseudo_bits`, and `true_nll` if known."""
-    if queries is not None:
+    if asked.queries is not None:
         raise StudioError("A fully visible field is scored by its likelihood: leave --queries out.")
-    arrays = {name: torch.from_numpy(array[:limit]) for name, array in splits[split].items()}
+    arrays = {name: torch.from_numpy(array[: asked.limit]) for name, array in splits[asked.split].items()}
     source, found = TensorSource(**arrays), density_class(model)
     assert found is not None
-    tick(f"{len(source)} items")
+    asked.tick(f"{len(source)} items")
     scores: dict[str, Any] = {"nll": None, **found.measure(model, source)}
     if "logp" in arrays:
         scores["true_nll"] = -float(arrays["logp"].double().mean())

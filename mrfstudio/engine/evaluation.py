@@ -1,0 +1,18 @@
+"""What an evaluation was asked for: the same for every kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which items, which queries (None: the model's usual ones), how many iterations; `tick` hears of progress."""
+
+    split: str
+    queries: str | None
+    limit: int | None
+    seed: int
+    iterations: int
+    tick: Callable[[str], None]
