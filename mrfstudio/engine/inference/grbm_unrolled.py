@@ -79,16 +79,16 @@ class _Memory(threading.local):
 
     free: Tensor | None = None
 
-    def take(self, count: int, like: Tensor) -> Tensor:
-        """Memory for `count` tensors of this shape, contents undefined."""
+    def take(self, size: int, like: Tensor) -> Tensor:
+        """A block of at least this many numbers, contents undefined."""
         free, self.free = self.free, None
-        size = count * like.numel()
         if free is None or free.numel() < size or (free.dtype, free.device) != (like.dtype, like.device):
-            free = like.new_empty(size)
-        return free[:size].view(count, *like.shape)
+            return like.new_empty(size)
+        # Memory of inference mode may not be written to outside of it.
+        return like.new_empty(size) if free.is_inference() and not torch.is_inference_mode_enabled() else free
 
-    def give_back(self, part: Tensor) -> None:
-        self.free = part if part._base is None else part._base
+    def give_back(self, block: Tensor) -> None:
+        self.free = block
 
 
 _MEMORY = _Memory()
@@ -104,18 +104,21 @@ class _Kept:
     precision: Tensor
     inside: Tensor
     logits: Tensor
+    block: Tensor
 
     @classmethod
     def empty(cls, weights: Tensor, bias: Tensor, iterations: int) -> _Kept:
         count, rows = iterations + 1, len(weights)
-        eta, lam = _MEMORY.take(2 * count, weights).unflatten(0, (2, count))
+        size = 2 * count * weights.numel()
+        block = _MEMORY.take(size, weights)
+        eta, lam = block[:size].view(2, count, *weights.shape)
         eta[0], lam[0] = 0, 0
         information, precision = weights.new_empty((2, count, rows))
         inside = torch.empty((count, rows), dtype=torch.bool, device=weights.device)
-        return cls(eta, lam, information, precision, inside, bias.new_empty((iterations, *bias.shape)))
+        return cls(eta, lam, information, precision, inside, bias.new_empty((iterations, *bias.shape)), block)
 
     def __del__(self) -> None:
-        _MEMORY.give_back(self.eta)
+        _MEMORY.give_back(self.block)
 
 
 def _scratch(like: Tensor, count: int) -> list[Tensor]:
