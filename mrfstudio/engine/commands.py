@@ -257,6 +257,8 @@ class AddLane(Command):
     """Stop after this many iterations; None follows the session."""
     number: int | None = None
     """The lane's number; None takes the smallest free one."""
+    name: str = ""
+    """What a person calls it; see `RenameLane`."""
 
     @property
     def title(self) -> str:
@@ -272,6 +274,18 @@ class RemoveLane(Command):
     @property
     def title(self) -> str:
         return "Remove lane"
+
+
+@dataclass(frozen=True)
+class RenameLane(Command):
+    """Call a lane by a name of one's own; an empty one goes back to the algorithm's."""
+
+    lane: int
+    name: str
+
+    @property
+    def title(self) -> str:
+        return "Rename lane"
 
 
 @dataclass(frozen=True)
@@ -536,9 +550,9 @@ class Redo(Transport):
 class SetView(Transport):
     """Which pictures to compute, for which rectangle (top, left, height, width; None is everything), at which stride.
 
-    Of every label model: `belief`, `decoded`, `entropy`, `difference` (from the first lane), `histogram` and `strip`
-    (see `LaneFrame`); of a workspace what its `pictures` says, such as `residual`, `clone` and `ownership`. A name may
-    carry a number, as in `sample:12`, the twelfth draw.
+    Of every label model: `belief`, `decoded`, `entropy`, `difference` (from the lane `apart`), `error`, `histogram` and
+    `strip` (see `LaneFrame`), and `comparison` (see `Frame`); of a workspace what its `pictures` says, such as
+    `residual`, `clone` and `ownership`. A name may carry a number, as in `sample:12`, the twelfth draw.
     """
 
     layers: tuple[str, ...]
@@ -551,6 +565,10 @@ class SetView(Transport):
     """An edge of `GraphFrame.edges` whose messages are wanted over iterations, as `LaneFrame.trace`."""
     lane: int = 0
     """The lane that `edge` is about."""
+    apart: int | None = None
+    """The lane that `difference` is measured from; None is the first."""
+    reference: int | None = None
+    """The lane that `comparison` and `error` are measured from; None is exact inference where it can be computed."""
 
     @property
     def merge_key(self) -> str | None:

@@ -103,6 +103,8 @@ class Desk(ConvergeDesk):
 
     def close(self) -> None:
         """The window is gone: end what was started for it."""
+        for session in self._sessions.values():
+            session.close()
         if self._training is not None:
             self._training.close()
 

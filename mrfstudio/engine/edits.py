@@ -11,6 +11,7 @@ from mrfstudio.engine.commands import (
     Command,
     GraphCommand,
     RemoveLane,
+    RenameLane,
     SetAlgorithm,
     SetImage,
     SetLimits,
@@ -25,6 +26,7 @@ from mrfstudio.engine.sketch_edits import graph_inverse
 
 MOST_LANES = 6
 MOST_ITERATIONS = 10_000
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,14 @@ def edit(stage: Stage, moment: Moment, command: Command, *, known: bool = False)
         return _with_lane_removed(moment, command)
     if isinstance(command, GraphCommand):
         return _with_graph(stage, moment, command, known)
+    if isinstance(command, RenameLane):
+        return _renamed(moment, command)
     return _with_document(stage, moment, command, known)
 
 
 def anew(moment: Moment) -> Moment:
     """The same document, lanes and limits before the first iteration."""
-    lanes = tuple(Lane(x.number, x.model_name, x.model, x.algorithm, x.limit) for x in moment.lanes)
+    lanes = tuple(Lane(x.number, x.model_name, x.model, x.algorithm, x.limit, x.name) for x in moment.lanes)
     return replace(moment, iteration=0, lanes=lanes)
 
 
@@ -224,6 +228,7 @@ def _with_lane_added(stage: Stage, moment: Moment, command: AddLane) -> Edited:
         _checked_iterations(command.limit)
     given = (command.model, command.algorithm, command.parameters, command.limit)
     lane = make_lane(stage, moment.document, number, *given)
+    lane = replace(lane, name=_checked_name(command.name))
     stage.first_state(moment.document, lane)
     lanes = sorted((*moment.lanes, lane), key=lambda each: each.number)
     return Edited(anew(replace(moment, lanes=tuple(lanes))), RemoveLane(number), anew=True)
@@ -235,7 +240,22 @@ def _with_lane_removed(moment: Moment, command: RemoveLane) -> Edited:
         raise StudioError(f"Lane {lane.number} is the only one: a session needs at least one lane.")
     rest = tuple(other for other in moment.lanes if other.number != lane.number)
     name, parameters = _named(lane)
-    return Edited(replace(moment, lanes=rest), AddLane(lane.model_name, name, parameters, lane.limit, lane.number))
+    again = AddLane(lane.model_name, name, parameters, lane.limit, lane.number, lane.name)
+    return Edited(replace(moment, lanes=rest), again)
+
+
+def _renamed(moment: Moment, command: RenameLane) -> Edited:
+    lane, name = moment.lane(command.lane), _checked_name(command.name)
+    if name == lane.name:
+        return Edited(moment, None, changed=False)
+    return Edited(moment.with_lane(replace(lane, name=name)), RenameLane(lane.number, lane.name))
+
+
+def _checked_name(name: str) -> str:
+    tidy = " ".join(name.split())
+    if len(tidy) > LONGEST_NAME or not tidy.isprintable():
+        raise StudioError(f"A lane's name has {len(tidy)} characters: expected at most {LONGEST_NAME} printable ones.")
+    return tidy
 
 
 def _with_parameter(stage: Stage, moment: Moment, command: SetParameter) -> Edited:

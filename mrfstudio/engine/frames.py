@@ -89,8 +89,9 @@ class LaneFrame:
 
     Pictures by layer name, arrays for `Frame.rectangle` at `Frame.stride`, such as
     `belief` (h, w, labels) float32 label probabilities, `decoded` (h, w) uint8, `entropy` (h, w) float32 in bits,
-    `difference` (h, w) float32 in [0, 1]: half the sum of |this lane's beliefs - the first lane's| (not on the first
-    lane), `histogram` (labels, 20) float32: the fraction of all pixels whose probability of a label falls into each
+    `difference` (h, w) float32 in [0, 1]: half the sum of |this lane's beliefs - those of `SetView.apart`|, the first
+    lane by default (not on that lane), `error` (h, w) float32: the same against `Frame.comparison`'s reference,
+    `histogram` (labels, 20) float32: the fraction of all pixels whose probability of a label falls into each
     twentieth, `residual` (directions, h, w) float32, `clone` (h, w) int16 most probable clone or -1, `ownership` (h, w)
     float32 angle. Only the layers that the window asked for are computed.
     """
@@ -121,6 +122,51 @@ class LaneFrame:
     """What kind of statement the scalars' log_partition is: exact, lower_bound, upper_bound or estimate."""
     trace: MessageTrace | None = None
     """The messages of the edge that the view asks for; None where the algorithm sends none."""
+    title: str = ""
+    """What a person called the lane; empty where nobody did."""
+
+
+@dataclass(frozen=True, eq=False)
+class LaneScore:
+    """How far a lane is from the reference; None where a number has no meaning.
+
+    `l1` and `largest` are the mean and the largest |difference| of p(x_i = s) over all nodes and states but the first,
+    `worst` the node of the largest; `l1_pairs` the mean over these and the joint probabilities of all factors of two
+    variables, as in the papers' tables; `correlation` is Pearson's over the nodes.
+    """
+
+    lane: int
+    iterations: int
+    """Steps since evidence or parameters last changed."""
+    seconds: float | None
+    """Of one iteration, the median of the last ones."""
+    l1: float | None = None
+    l1_pairs: float | None = None
+    correlation: float | None = None
+    largest: float | None = None
+    worst: int | None = None
+    log_partition_error: float | None = None
+    """log Z of the lane minus the exact one."""
+    marginals: np.ndarray | None = None
+    """(points,) float32, the same probabilities as `Comparison.marginals`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All lanes against one reference.
+
+    `reference` is `exact`; `lane`; `computing` while exact marginals are on their way; or `none`. `lane` is the lane
+    that is the reference, None where exact inference is none of them. `text` says it in a sentence.
+    """
+
+    reference: str
+    lane: int | None
+    text: str
+    log_partition: float | None = None
+    """The exact log Z."""
+    marginals: np.ndarray | None = None
+    """(points,) float32: probabilities of the reference, at most a few thousand of them."""
+    scores: tuple[LaneScore, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +218,8 @@ class Frame:
     `star_residual` (k,) float32: that of the messages from larger factors."""
     revision: int = 0
     """Grows with every edit, undone ones too: what was asked for at an earlier one may be outdated."""
+    comparison: Comparison | None = None
+    """The lanes against a reference, if the view asks for `comparison`."""
 
 
 def merge(older: Frame, newer: Frame) -> Frame:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import OrderedDict
+import statistics
+import time
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -32,6 +34,7 @@ Ending = Literal["running", "converged", "iteration limit", "stopped"]
 WATCHED = 30
 """Iterations after which a residual that does not fall is diverging: information needs some to cross an image."""
 NOISE = 1e-3  # a residual below this that no longer falls is rounding, not divergence
+PACE_OVER = 64  # iterations that a lane's pace is taken over
 CACHED = 2  # documents whose evidence is kept: what is derived from it can be as large as messages of one direction
 
 log = logging.getLogger(__name__)
@@ -47,6 +50,8 @@ class Lane:
     algorithm: Algorithm
     limit: int | None = None
     """Iterations of this lane alone; None follows the session."""
+    name: str = ""
+    """What a person calls it."""
     state: State | None = None
     previous: State | None = None
     """The state before the last step, for pictures of the change. History does not keep it."""
@@ -127,6 +132,7 @@ class Stage:
         # By identity of document and model, both kept alive here so that identities stay theirs.
         self._evidence: OrderedDict[int, tuple[Document, dict[int, tuple[Any, AnyEvidence]]]] = OrderedDict()
         self._views: dict[int, LaneView] = {}
+        self._pace: dict[tuple[int, str], deque[float]] = {}
 
     def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """What a document says to a model. Raises `ContradictoryEvidence`."""
@@ -180,6 +186,7 @@ class Stage:
 
     def _step(self, moment: Moment, lane: Lane) -> Lane:
         iteration = moment.iteration + 1
+        began = time.perf_counter()
         try:
             state = self._next_state(moment.document, lane)
         except StudioError as error:
@@ -188,6 +195,8 @@ class Stage:
             log.exception("Iteration %d of lane %d failed", iteration, lane.number)
             return _stopped(lane, f"An internal error, written to the log, stopped iteration {iteration}: {error}")
         residual = lane.algorithm.residual(state)
+        taken = self._pace.setdefault((lane.number, lane.algorithm.name), deque(maxlen=PACE_OVER))
+        taken.append(time.perf_counter() - began)
         if math.isnan(residual):
             where = self._not_finite(moment.document, lane, state)
             return _stopped(lane, f"Iteration {iteration} left the range of finite numbers at {where}; try damping.")
@@ -200,6 +209,11 @@ class Stage:
         residuals = (*lane.residuals, residual)[-WATCHED:]
         step = dict(state=state, previous=lane.state, iteration=iteration, done=done, residuals=residuals)
         return replace(lane, **cast("dict[str, Any]", step), status=status, edited=False)
+
+    def pace(self, lane: Lane) -> float | None:
+        """Seconds of one iteration of a lane, the median of the last ones; None before the first."""
+        taken = self._pace.get((lane.number, lane.algorithm.name))
+        return statistics.median(taken) if taken else None
 
     def _next_state(self, document: Document, lane: Lane) -> State:
         assert lane.state is not None

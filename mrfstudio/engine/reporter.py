@@ -10,12 +10,13 @@ import numpy as np
 import torch
 
 from mrfstudio.engine.commands import SetView
+from mrfstudio.engine.document import frozen
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import Frame, LaneFrame, MessageTrace, Status
+from mrfstudio.engine.frames import Comparison, Frame, LaneFrame, MessageTrace, Status
 from mrfstudio.engine.lanes import Lane, Moment
 from mrfstudio.engine.tracing import Tracer
-from mrfstudio.engine.views import Window
-from mrfstudio.engine.workspaces.contract import LaneView
+from mrfstudio.engine.views import Window, difference
+from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView
 
 if TYPE_CHECKING:
     from mrfstudio.engine.session import Session
@@ -48,6 +49,7 @@ class Reporter:
         window = Window.fitting(self.view.rectangle, self.view.stride, moment.document.shape)
         self._serial += 1
         cut = session.measurer.take_cut()
+        comparison = self._comparison(moment)
         return Frame(
             serial=self._serial,
             workspace=session.workspace.name,
@@ -73,12 +75,14 @@ class Reporter:
             limits=(moment.limits.iterations, moment.limits.tolerance),
             graph=session.workspace.graph_frame(moment.document, moment.lanes[0].model),
             revision=session.edits,
+            comparison=comparison,
         )
 
     def _lanes(self, moment: Moment, window: Window) -> tuple[LaneFrame, ...]:
         stage = self._session.timeline.stage
         views = [stage.view(moment, lane) for lane in moment.lanes]
-        first = views[0]
+        numbers = [lane.number for lane in moment.lanes]
+        first = views[numbers.index(self.view.apart) if self.view.apart in numbers else 0]
         pairs = zip(moment.lanes, views, strict=True)
         return tuple(self._lane(moment, lane, view, None if view is first else first, window) for lane, view in pairs)
 
@@ -104,6 +108,7 @@ class Reporter:
             strip=strip,
             log_partition_kind=kind,
             trace=self._trace(lane),
+            title=lane.name,
         )
 
     def _trace(self, lane: Lane) -> MessageTrace | None:
@@ -112,6 +117,21 @@ class Reporter:
         if self._tracer is None or (self._tracer.lane, self._tracer.edge) != (lane.number, self.view.edge):
             self._tracer = Tracer(self._session.workspace, lane.number, self.view.edge)
         return self._tracer.trace(self._session.timeline.history.since(-1), lane)
+
+    def _comparison(self, moment: Moment) -> Comparison | None:
+        """The lanes against a reference; what nobody looks at is not computed."""
+        comparer = self._session.comparer
+        if not self.wants("comparison") and not self.wants("error"):
+            comparer.close()
+            return None
+        return comparer.compare(moment, self.view)
+
+    def _error(self, view: LaneView, window: Window) -> Mapping[str, np.ndarray]:
+        reference, workspace = self._session.comparer.reference, self._session.workspace
+        if not self.wants("error") or reference is None or not isinstance(workspace, LabelWorkspace):
+            return {}
+        mine, truth = (window.cut(workspace.labels(each)) for each in (view, reference))
+        return {"error": frozen(difference(mine, truth))}
 
     def _pictures(
         self, view: LaneView | None, first: LaneView | None, window: Window
@@ -124,6 +144,7 @@ class Reporter:
         try:
             with torch.no_grad(), self._session.timeline.stage.pinned(view.state):
                 pictures = workspace.pictures(self.view.layers, view, window, first)
+                pictures = {**pictures, **self._error(view, window)}
                 return pictures, workspace.details(view, pixel) if pixel is not None and inside else {}, ""
         except StudioError as error:  # beliefs that have no value, such as contradictions found on the way
             return {}, {}, str(error)

@@ -28,6 +28,7 @@ from mrfstudio.engine.commands import (
     Transport,
     Undo,
 )
+from mrfstudio.engine.comparison import Comparer
 from mrfstudio.engine.document import Document
 from mrfstudio.engine.edits import MOST_ITERATIONS, Continue, make_lane
 from mrfstudio.engine.errors import StudioError
@@ -40,6 +41,9 @@ from mrfstudio.engine.reporter import Reporter
 from mrfstudio.engine.timeline import Timeline
 from mrfstudio.engine.undo import UndoStack, UndoStep
 from mrfstudio.engine.workspaces.contract import Workspace
+
+LOOK_AGAIN = 0.1
+"""Seconds between two looks at whether exact marginals have come."""
 
 
 class Session:
@@ -79,6 +83,7 @@ class Session:
         """Whether the person wants iterations to run; they run while any lane has not ended."""
         self.speed: float | None = None
         self.measurer = Measurer(timeline.stage)
+        self.comparer = Comparer(timeline.stage, self.measurer, clock)
         self._reporter = Reporter(self, clock)
         self._clock = clock
         self._goal: int | None = None  # the iteration that Step asked for
@@ -132,13 +137,18 @@ class Session:
         """Seconds until `advance` has something to do: 0 now, None never."""
         if self._dirty or self.timeline.target is not None or self._goal is not None:
             return 0.0
-        if not self.running:
-            return None
-        return max(0.0, self._due - self._clock())
+        waits = [LOOK_AGAIN] if self.comparer.waiting else []
+        if self.running:
+            waits.append(max(0.0, self._due - self._clock()))
+        return min(waits, default=None)
 
     def mark_saved(self) -> None:
         self._saved = self._edits
         self._dirty = True
+
+    def close(self) -> None:
+        """The session is not used any more: end what was started for it."""
+        self.comparer.close()
 
     def say(self, message: str) -> None:
         """Put a sentence into the next frame."""
@@ -282,6 +292,8 @@ class Session:
                 self._tick()
                 if not more():
                     break
+        if self.comparer.waiting and self.comparer.poll():
+            self._dirty = True
         if not self._dirty:
             return None
         self._dirty = False

@@ -33,6 +33,7 @@ COMMANDS: dict[str, type[Command]] = {
         known.SetModel,
         known.AddLane,
         known.RemoveLane,
+        known.RenameLane,
         known.SetLimits,
         known.SetEvidence,
         known.NewGraph,

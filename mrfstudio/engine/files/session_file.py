@@ -128,6 +128,7 @@ def _lane_described(lane: Lane) -> dict[str, Any]:
         "algorithm": lane.algorithm.name,
         "parameters": lane.algorithm.values(),
         "limit": lane.limit,
+        "name": lane.name,
     }
 
 
@@ -223,6 +224,8 @@ def _origin(stage: Stage, described: dict[str, Any], arrays: dict[str, np.ndarra
         make_lane(stage, document, lane["number"], lane["model"], lane["algorithm"], lane["parameters"], lane["limit"])
         for lane in described["lanes"]
     )
+    names = [str(lane.get("name", "")) for lane in described["lanes"]]  # files of the first versions have none
+    lanes = tuple(replace(lane, name=name) for lane, name in zip(lanes, names, strict=True))
     numbers = [lane.number for lane in lanes]
     if not lanes or numbers != sorted(set(numbers)) or not set(numbers) <= set(range(MOST_LANES)):
         raise ValueError(f"lanes are numbered {numbers}")

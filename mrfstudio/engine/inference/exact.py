@@ -168,6 +168,12 @@ def _make_plan(model: FactorGraph) -> _Plan:
     return _Plan(tuple(steps), tuple(scopes), 3.0 * entries * itemsize, widest)
 
 
+def contraction_size(model: FactorGraph) -> tuple[int, float]:
+    """How many tables exact inference would contract, and about how many bytes it needs."""
+    plan = _plan(model)
+    return len(plan.scopes), plan.bytes
+
+
 def elimination_bytes(model: FactorGraph, give_up: float) -> float:
     """Bytes of the largest table when variables are summed out one by one, the cheapest first.
 
