@@ -36,11 +36,12 @@ class Transfer:
         largest = float(weights.detach().abs().max()) if weights.numel() else 0.0
         self.weights = weights
         self.factors = weights.exp() if largest <= fast else None
+        self._squared: Tensor | None = None
 
     def part(self, units: slice) -> Transfer:
         """The same for some units, the second axis of the weights."""
         chosen = object.__new__(Transfer)
-        chosen._clip, chosen.weights = self._clip, self.weights[:, units]
+        chosen._clip, chosen._squared, chosen.weights = self._clip, None, self.weights[:, units]
         chosen.factors = None if self.factors is None else self.factors[:, units]
         return chosen
 
@@ -67,3 +68,29 @@ class Transfer:
         by_x = squares.mul_(kept).mul_(scale)
         by_w = torch.addcmul(kept.new_full((), -1.0), kept, kept).mul_(self.factors).mul_(scale)
         return by_x, by_w
+
+    def back(self, kept: Tensor, by_message: Tensor, by_weight: Tensor) -> Tensor:
+        """The gradient for x of one use, given that for f; what the weights get is gathered in `by_weight`.
+
+        The factor A that all uses have in common is left to `finished`.
+        """
+        if self.factors is None:
+            by_x, by_w = self.slopes(kept)
+            by_weight.addcmul_(by_message, by_w)
+            return by_x.mul_(by_message)
+        scale = torch.addcmul(kept.new_ones(()), kept, self.factors).mul_(kept + self.factors)
+        share = torch.div(by_message, scale, out=scale)
+        by_x = torch.mul(share, kept).mul_(self._squares())
+        by_weight.addcmul_(share, kept.square().sub_(1))
+        return by_x
+
+    def finished(self, by_weight: Tensor) -> Tensor:
+        """The gradient for the weights, after all uses."""
+        return by_weight if self.factors is None else by_weight.mul_(self.factors)
+
+    def _squares(self) -> Tensor:
+        """A² - 1, made once."""
+        if self._squared is None:
+            assert self.factors is not None
+            self._squared = self.factors.square().sub_(1)
+        return self._squared

@@ -1,0 +1,190 @@
+"""Query training of restricted and deep Boltzmann machines: some visible units are given, others asked for.
+
+The loss is the cross-entropy of the beliefs after N iterations at the visible units asked for, in bits, a mean over
+them: NCE = Σ cross-entropy / (ln 2 · targets). The second hidden layer of a DBM carries messages and has no part in the
+loss. Units given as 0 or 1 are exact; grey levels between are soft evidence, and as targets probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from mrfstudio.engine.data.binary_rows import binary_rows
+from mrfstudio.engine.inference.bipartite import unknown_units, with_silence
+from mrfstudio.engine.inference.rbm_unrolled import unrolled_log_odds
+from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
+from mrfstudio.engine.learning.queries import parse_queries
+from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
+from mrfstudio.engine.models.rbm import RBM
+from mrfstudio.engine.threads import side_by_side
+
+AT_ONCE = 100_000
+"""Messages in one direction that are unrolled together; more leave the cache."""
+LARGEST_ODDS = 1000.0
+"""Where soft evidence is cut: a grey level of nearly 0 is no contradiction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """The parameters over T, as `unrolled_log_odds` wants them, and T itself."""
+
+    columns: Tensor  # (O + 1, H), the last row 0
+    outer: Tensor  # (O,)
+    hidden: Tensor  # (H,)
+    temperature: Tensor  # ()
+
+    @classmethod
+    def of(cls, model: RBM) -> Scaled:
+        t = model.temperature
+        return cls(with_silence(model.weights.t() / t), model.outer_bias / t, model.hidden_bias / t, t)
+
+    @property
+    def all(self) -> tuple[Tensor, ...]:
+        return self.columns, self.outer, self.hidden, self.temperature
+
+    def leaves(self) -> Scaled:
+        """The same values as the beginning of a graph of their own."""
+        return Scaled(*(tensor.detach().requires_grad_() for tensor in self.all))
+
+
+@dataclass(frozen=True)
+class BinaryScores:
+    """Sums over units that were asked for, and how many items they came from."""
+
+    items: int = 0
+    targets: int = 0
+    bits: float = 0.0
+    right: float = 0.0
+
+    def __add__(self, other: BinaryScores) -> BinaryScores:
+        return BinaryScores(
+            self.items + other.items, self.targets + other.targets, self.bits + other.bits, self.right + other.right
+        )
+
+    def means(self) -> dict[str, float]:
+        count = max(self.targets, 1)
+        return {"nce_bits": self.bits / count, "accuracy": self.right / count}
+
+
+@query_objective("dbm")
+@query_objective("rbm")
+class MachineObjective:
+    """Loss and scores for rows (B, V) of values from 0 to 1."""
+
+    def start(self, learner: Query, model: RBM, data: TrainingData, seed: int) -> dict[str, Tensor]:
+        """A machine whose messages have temperature 1 begins at the learner's; one trained already keeps its own."""
+        parse_queries(learner.queries).draw(1, model.belief_shape, torch.Generator())  # refuse what does not fit now
+        if float(model.log_temperature.detach()) == 0.0:
+            with torch.no_grad():
+                model.log_temperature.fill_(math.log(learner.start_temperature))
+        return {}
+
+    def batch(
+        self,
+        learner: Query,
+        model: RBM,
+        batch: Mapping[str, Tensor],
+        state: Mapping[str, Tensor],
+        context: BatchContext,
+    ) -> BatchResult:
+        rows = binary_rows(batch).to(model.dtype)
+        unknown = parse_queries(learner.queries).draw_batch(model.belief_shape, context).flatten(1)
+        targets = max(1, int(unknown.sum()))
+        iterations = iterations_now(learner, context)
+        scaled = Scaled.of(model)
+        leaves = scaled.leaves()
+
+        def differentiated(items: Tensor) -> tuple[float, tuple[Tensor, ...]]:
+            nats = query_nats(model, leaves, rows[items], unknown[items], iterations, learner.readouts)
+            bits = nats / (math.log(2) * targets)
+            return bits.item(), torch.autograd.grad(bits, leaves.all)
+
+        found = side_by_side(differentiated, parts(model, rows, unknown))
+        sums = [torch.stack(given).sum(0) for given in zip(*(gradients for _, gradients in found), strict=True)]
+        trained = [tensor for tensor in model.tensors().values() if tensor.requires_grad]
+        for tensor, gradient in zip(trained, torch.autograd.grad(scaled.all, trained, sums), strict=True):
+            tensor.grad = gradient
+        scalars = {"iterations": float(iterations), "temperature": float(leaves.temperature)}
+        return BatchResult(sum(bits for bits, _ in found), float(targets), scalars, state)
+
+    def validate(self, learner: Query, model: RBM, source: BatchSource) -> dict[str, float]:
+        """Scores on queries that are the same each time."""
+        rows = binary_rows(source[torch.arange(len(source))])
+        generator = torch.Generator().manual_seed(derive_seed("validation queries"))
+        unknown = parse_queries(learner.queries).draw(len(rows), model.belief_shape, generator)
+        return binary_scores(model, rows, unknown.flatten(1), learner.iterations).means()
+
+
+def parts(model: RBM, rows: Tensor, unknown: Tensor) -> list[Tensor]:
+    """Items of a batch in groups of like size, each with about `AT_ONCE` messages: little of it is padding."""
+    count = carrying(rows, unknown).sum(1) + model.second
+    order = torch.argsort(count, stable=True)
+    sizes = (count[order].clamp(min=1) * model.hidden).tolist()
+    ends, start = [], 0
+    for place, size in enumerate(sizes):  # sizes rise: the last one is that of the whole group
+        if (place - start + 1) * size > AT_ONCE and place > start:
+            ends.append(place)
+            start = place
+    return list(torch.tensor_split(order, ends))
+
+
+def carrying(rows: Tensor, unknown: Tensor) -> Tensor:
+    """Visible units (B, V) that carry messages: those asked for, and those given softly."""
+    return unknown | ((rows > 0) & (rows < 1))
+
+
+def query_nats(
+    model: RBM, scaled: Scaled, rows: Tensor, unknown: Tensor, iterations: int, readouts: int = 1
+) -> Tensor:
+    """Cross-entropy in nats at the units asked for, summed over a few items, a mean over the last `readouts`."""
+    unit, target, odds = _answers(model, scaled, rows, unknown, iterations)
+    found = [odds]
+    for earlier in range(max(1, iterations - readouts + 1), iterations):
+        found.append(_answers(model, scaled, rows, unknown, earlier)[2])
+    value = pad(rows, (0, model.second + 1)).gather(1, unit)
+    each = torch.stack([_cross_entropy(log_odds, value) for log_odds in found]).mean(0)
+    return torch.where(target, each, torch.zeros_like(each)).sum()
+
+
+def _cross_entropy(log_odds: Tensor, value: Tensor) -> Tensor:
+    """-v log σ(x) - (1 - v) log σ(-x), without cancellation."""
+    return torch.relu(log_odds) - value * log_odds + torch.log1p(torch.exp(-log_odds.abs()))
+
+
+def _answers(
+    model: RBM, scaled: Scaled, rows: Tensor, unknown: Tensor, iterations: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Units (B, U) that carry messages, whether they are asked for, and their log-odds."""
+    carries = pad(carrying(rows, unknown), (0, model.second), value=True)
+    unit = unknown_units(~carries)
+    spins = torch.where(carries, torch.zeros_like(scaled.outer), pad(2 * rows - 1, (0, model.second)))
+    given = torch.logit(rows).clamp(-LARGEST_ODDS, LARGEST_ODDS)
+    soft = torch.where(unknown, torch.zeros_like(given), given)
+    soft = pad(soft, (0, model.second + 1)).gather(1, unit)
+    outer = pad(scaled.outer, (0, 1))[unit] + soft / scaled.temperature
+    field = spins @ scaled.columns[:-1]
+    odds = unrolled_log_odds(scaled.columns, unit, outer, scaled.hidden, field, iterations)
+    target = pad(unknown, (0, model.second + 1)).gather(1, unit)
+    return unit, target, scaled.temperature * odds
+
+
+@torch.no_grad()
+def binary_scores(model: RBM, rows: Tensor, unknown: Tensor, iterations: int) -> BinaryScores:
+    """Scores of the model's answers for rows (B, V) with units asked for (B, V)."""
+    rows = rows.to(model.dtype)
+    scaled = Scaled.of(model)
+
+    def measured(items: Tensor) -> BinaryScores:
+        unit, target, odds = _answers(model, scaled, rows[items], unknown[items], iterations)
+        value = pad(rows[items], (0, model.second + 1)).gather(1, unit)
+        bits = float(_cross_entropy(odds, value)[target].double().sum()) / math.log(2)
+        right = int(((odds > 0) == (value > 0.5))[target].sum())
+        return BinaryScores(len(items), int(target.sum()), bits, right)
+
+    return sum(side_by_side(measured, parts(model, rows, unknown)), BinaryScores())
