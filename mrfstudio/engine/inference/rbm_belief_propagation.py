@@ -63,7 +63,7 @@ class BipartiteBeliefPropagation(Kernel):
     def step(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds) -> Odds:
         query = prepare(model, evidence)
         state = fitted(model, query, state)
-        temperature = algorithm.temperature * float(model.temperature)
+        temperature = algorithm.temperature * model.temperature.item()
         fast = scaled(model, evidence, query, temperature)
         hidden = hidden_totals(query, state.to_hidden, state.said)
         to_outer, change = next_messages(hidden[:, None], state.to_hidden, state.to_outer, query, temperature, fast)
@@ -101,7 +101,7 @@ class BipartiteBeliefPropagation(Kernel):
         return [pair_beliefs(model, query, outer, cavity, torch.sigmoid(hidden))]
 
     def log_partition(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds) -> LogPartition:
-        if algorithm.temperature * float(model.temperature) != 1.0:
+        if algorithm.temperature * model.temperature.item() != 1.0:
             return NO_LOG_PARTITION
         query = prepare(model, evidence)
         state = fitted(model, query, state)
@@ -139,7 +139,7 @@ class GraphWithTemperature(Kernel):
 
 
 def _warmed(algorithm: BeliefPropagation, model: RBM) -> BeliefPropagation:
-    return algorithm.replace(temperature=algorithm.temperature * float(model.temperature))
+    return algorithm.replace(temperature=algorithm.temperature * model.temperature.item())
 
 
 def scaled(model: RBM, evidence: Evidence, query: Query, temperature: float) -> Transfer | None:

@@ -2,7 +2,8 @@
 
 Belief propagation is unrolled for a number of iterations from the evidence of a query, and the cross-entropy of its
 beliefs on the query's targets is minimised. What a query is, and how it is unrolled, depends on the model: each kind
-has one `QueryObjective`, in a file of its own (`query_grid.py` for the grid, `query_grbm.py` for the Gaussian RBM).
+has one `QueryObjective`, in a file of its own (`query_grid.py` for the grid, `query_grbm.py` for the Gaussian RBM,
+`query_rbm.py` for binary RBMs and DBMs).
 """
 
 from __future__ import annotations
@@ -78,6 +79,13 @@ class Query(Learner):
     )
     readouts: int = integer(
         5, "The loss is the mean over so many last iterations: beliefs then settle instead of swinging.", low=1
+    )
+    start_temperature: float = number(
+        5.0,
+        "Temperature that the messages of a new RBM or DBM begin with; it is learned.",
+        low=0.0,
+        low_open=True,
+        advanced=True,
     )
     own_evidence: float = number(
         0.5, "Weight of beliefs with the pixel's own evidence in the loss; the rest is without it.", low=0.0, high=1.0

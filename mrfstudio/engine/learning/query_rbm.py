@@ -80,7 +80,7 @@ class MachineObjective:
     def start(self, learner: Query, model: RBM, data: TrainingData, seed: int) -> dict[str, Tensor]:
         """A machine whose messages have temperature 1 begins at the learner's; one trained already keeps its own."""
         parse_queries(learner.queries).draw(1, model.belief_shape, torch.Generator())  # refuse what does not fit now
-        if float(model.log_temperature.detach()) == 0.0:
+        if model.log_temperature.item() == 0.0:
             with torch.no_grad():
                 model.log_temperature.fill_(math.log(learner.start_temperature))
         return {}
@@ -110,7 +110,7 @@ class MachineObjective:
         trained = [tensor for tensor in model.tensors().values() if tensor.requires_grad]
         for tensor, gradient in zip(trained, torch.autograd.grad(scaled.all, trained, sums), strict=True):
             tensor.grad = gradient
-        scalars = {"iterations": float(iterations), "temperature": float(leaves.temperature)}
+        scalars = {"iterations": float(iterations), "temperature": leaves.temperature.item()}
         return BatchResult(sum(bits for bits, _ in found), float(targets), scalars, state)
 
     def validate(self, learner: Query, model: RBM, source: BatchSource) -> dict[str, float]:
@@ -139,14 +139,11 @@ def carrying(rows: Tensor, unknown: Tensor) -> Tensor:
     return unknown | ((rows > 0) & (rows < 1))
 
 
-def query_nats(
-    model: RBM, scaled: Scaled, rows: Tensor, unknown: Tensor, iterations: int, readouts: int = 1
-) -> Tensor:
+def query_nats(model: RBM, scaled: Scaled, rows: Tensor, unknown: Tensor, iterations: int, readouts: int = 1) -> Tensor:
     """Cross-entropy in nats at the units asked for, summed over a few items, a mean over the last `readouts`."""
     unit, target, odds = _answers(model, scaled, rows, unknown, iterations)
-    found = [odds]
-    for earlier in range(max(1, iterations - readouts + 1), iterations):
-        found.append(_answers(model, scaled, rows, unknown, earlier)[2])
+    earlier = range(max(1, iterations - readouts + 1), iterations)
+    found = [odds, *(_answers(model, scaled, rows, unknown, iteration)[2] for iteration in earlier)]
     value = pad(rows, (0, model.second + 1)).gather(1, unit)
     each = torch.stack([_cross_entropy(log_odds, value) for log_odds in found]).mean(0)
     return torch.where(target, each, torch.zeros_like(each)).sum()

@@ -339,6 +339,19 @@ class _Machine(Parameters):
     """What a person chooses about a new machine, restricted or deep."""
 
     default_data: ClassVar[str] = "mnist"
+    learner_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "query": {
+            "learning_rate": 0.003,
+            "batch_size": 500,
+            "beta2": 0.999,
+            "iterations": 10,
+            "first_iterations": 10,
+            "jitter": 0,
+            "readouts": 1,
+            "validate_every": 0,
+            "validation_items": 2000,
+        }
+    }
 
     hidden: int = integer(50, "Hidden units.", low=1, high=100_000, logarithmic=True)
     start_scale: float = number(0.01, "Standard deviation of the first weights.", low=0.0, advanced=True)
