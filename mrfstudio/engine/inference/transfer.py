@@ -54,7 +54,7 @@ class Transfer:
         if self.factors is None:
             return transfer(x, self.weights, 1.0), x
         odds = x.clamp_(-self._clip, self._clip).exp_()
-        above = torch.addcmul(odds.new_ones(()), odds, self.factors)
+        above = (odds * self.factors).add_(1)
         return above.div_(odds + self.factors).log_(), odds
 
     def slopes(self, kept: Tensor) -> tuple[Tensor, Tensor]:
@@ -63,10 +63,9 @@ class Transfer:
             plus, minus = torch.sigmoid(kept + self.weights), torch.sigmoid(kept - self.weights)
             return plus - minus, plus - (1 - minus)
         below = kept + self.factors
-        scale = torch.addcmul(kept.new_ones(()), kept, self.factors).mul_(below).reciprocal_()
-        squares = self.factors.square().sub_(1)
-        by_x = squares.mul_(kept).mul_(scale)
-        by_w = torch.addcmul(kept.new_full((), -1.0), kept, kept).mul_(self.factors).mul_(scale)
+        scale = (kept * self.factors).add_(1).mul_(below).reciprocal_()
+        by_x = (kept * self._squares()).mul_(scale)
+        by_w = (kept * kept).sub_(1).mul_(self.factors).mul_(scale)
         return by_x, by_w
 
     def back(self, kept: Tensor, by_message: Tensor, by_weight: Tensor) -> Tensor:
@@ -78,10 +77,10 @@ class Transfer:
             by_x, by_w = self.slopes(kept)
             by_weight.addcmul_(by_message, by_w)
             return by_x.mul_(by_message)
-        scale = torch.addcmul(kept.new_ones(()), kept, self.factors).mul_(kept + self.factors)
+        scale = (kept * self.factors).add_(1).mul_(kept + self.factors)
         share = torch.div(by_message, scale, out=scale)
         by_x = torch.mul(share, kept).mul_(self._squares())
-        by_weight.addcmul_(share, kept.square().sub_(1))
+        by_weight.addcmul_(share, (kept * kept).sub_(1))  # a square is slow in torch
         return by_x
 
     def finished(self, by_weight: Tensor) -> Tensor:
@@ -92,5 +91,5 @@ class Transfer:
         """A² - 1, made once."""
         if self._squared is None:
             assert self.factors is not None
-            self._squared = self.factors.square().sub_(1)
+            self._squared = (self.factors * self.factors).sub_(1)
         return self._squared

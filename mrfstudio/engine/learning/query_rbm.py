@@ -8,7 +8,7 @@ loss. Units given as 0 or 1 are exact; grey levels between are soft evidence, an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -106,7 +106,7 @@ class MachineObjective:
             return bits.item(), torch.autograd.grad(bits, leaves.all)
 
         found = side_by_side(differentiated, parts(model, rows, unknown))
-        sums = [torch.stack(given).sum(0) for given in zip(*(gradients for _, gradients in found), strict=True)]
+        sums = [_added(given) for given in zip(*(gradients for _, gradients in found), strict=True)]
         trained = [tensor for tensor in model.tensors().values() if tensor.requires_grad]
         for tensor, gradient in zip(trained, torch.autograd.grad(scaled.all, trained, sums), strict=True):
             tensor.grad = gradient
@@ -119,6 +119,14 @@ class MachineObjective:
         generator = torch.Generator().manual_seed(derive_seed("validation queries"))
         unknown = parse_queries(learner.queries).draw(len(rows), model.belief_shape, generator)
         return binary_scores(model, rows, unknown.flatten(1), learner.iterations).means()
+
+
+def _added(tensors: Sequence[Tensor]) -> Tensor:
+    """Their sum, in the memory of the first."""
+    total = tensors[0]
+    for tensor in tensors[1:]:
+        total += tensor
+    return total
 
 
 def parts(model: RBM, rows: Tensor, unknown: Tensor) -> list[Tensor]:
