@@ -14,11 +14,14 @@ from typing import Any
 
 from mrfstudio.bench.measure import Report
 
+SHARED = ("measure", "studio")
+"""Modules of this package that measure nothing themselves."""
+
 
 def names() -> list[str]:
     """Every benchmark, by its command-line name."""
     found = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name.replace("_", "-") for name in found if name != "measure")
+    return sorted(name.replace("_", "-") for name in found if name not in SHARED)
 
 
 def run(name: str) -> dict[str, Any]:

@@ -209,9 +209,9 @@ def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridSh
     From beliefs instead of totals every edge's term lacks log Z_i + log Z_j, and the second sum becomes Σ_i log Z_i.
     Then no large numbers cancel: the model's own precision does for the terms, only sums of many of them need more.
     """
-    potentials = model.potentials.detach()
-    if span(potentials) >= 0.5 * widest_span(messages.dtype):  # a term can be as large as e^(2 span)
-        potentials, messages, log_evidence = potentials.double(), messages.double(), log_evidence.double()
+    if _prepared(model).span >= widest_span(messages.dtype):  # a quotient can be as large as e^span
+        messages, log_evidence = messages.double(), log_evidence.double()
+    potentials = model.potentials.detach().to(messages.dtype)
     beliefs = _state_beliefs(model, log_evidence, messages)
     # log Z_i from the most probable state alone: its unnormalised weight over its belief.
     top, best = beliefs.max(0, keepdim=True)
@@ -219,10 +219,18 @@ def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridSh
     value = (weight - torch.log(top)).sum(dtype=torch.float64)
     for d, matrix in enumerate(potentials):
         senders, receivers = shape.shift(d)
-        near, far = beliefs / messages[shape.opposite(d)], beliefs / messages[d]
+        near, near_scale = _scaled(beliefs[:, senders], messages[shape.opposite(d)][:, senders])
+        far, far_scale = _scaled(beliefs[:, receivers], messages[d][:, receivers])
         peak = matrix.max()
-        inner = torch.exp(matrix - peak).t() @ near[:, senders]
-        terms = torch.log(inner.mul_(far[:, receivers]).sum(0)) + peak
+        inner = torch.exp(matrix - peak).t() @ near
+        terms = torch.log(inner.mul_(far).sum(0)) + near_scale + far_scale + peak
         # What wraps around the border is no edge.
         value = value + terms[_ends(shape, d)[0].flatten() - senders.start].sum(dtype=torch.float64)
     return value
+
+
+def _scaled(beliefs: Tensor, messages: Tensor) -> tuple[Tensor, Tensor]:
+    """beliefs / messages (S, N) with the largest entry of every pixel brought to 1, and its logarithm (N,)."""
+    quotient = beliefs / messages
+    largest = quotient.amax(0)
+    return quotient.div_(largest), torch.log(largest)
