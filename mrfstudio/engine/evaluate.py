@@ -14,6 +14,7 @@ from mrfstudio.engine.data.contract import Splits, parse_data
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evaluate_density import evaluate_graph
 from mrfstudio.engine.evaluate_grbm import evaluate_grbm
+from mrfstudio.engine.evaluate_rbm import evaluate_machine
 from mrfstudio.engine.evaluation import Asked
 from mrfstudio.engine.files.model_file import load_model
 from mrfstudio.engine.learning.query_grid import scores
@@ -98,6 +99,8 @@ def _evaluate_grid(model: GridMRF, splits: Splits, asked: Asked) -> dict[str, An
 EVALUATORS: dict[str, Callable[..., dict[str, Any]]] = {
     "grid": _evaluate_grid,
     "grbm": evaluate_grbm,
+    "rbm": evaluate_machine,
+    "dbm": evaluate_machine,
     "ising": evaluate_graph,
     "factor-graph": evaluate_graph,
 }

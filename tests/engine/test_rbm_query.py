@@ -10,6 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.evaluate import evaluate_model
+from mrfstudio.engine.files.model_file import save_model
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.bipartite import unknown_units
 from mrfstudio.engine.inference.rbm_unrolled import unrolled_log_odds
@@ -199,3 +202,30 @@ def test_temperature_of_a_trained_machine_is_kept() -> None:
     for model, expected in ((fresh, 5.0), (trained, 2.0)):
         Query().start(model, data, 0)
         assert float(model.temperature) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("second", [0, 3])
+def test_evaluation_compares_with_independent_units(tmp_path: Path, second: int) -> None:
+    data = f"binary:{striped_rows(tmp_path / 'rows.npz')}"
+    model = random_machine(5, 8, 4, second).to(torch.float32)
+    path = tmp_path / "m.safetensors"
+    save_model(path, model.kind, model.tensors(), {"hyperparameters": model.hyperparameters()})
+    found = evaluate_model(path, data, queries="uniform:0.5", seed=3, iterations=7)
+    assert found["images"] == 100
+    assert found["iterations"] == 7
+    assert found["baselines"]["independent_units"]["nce_bits"] == pytest.approx(1.0, abs=0.02)
+    rows = torch.from_numpy(np.load(tmp_path / "rows.npz")["test"]).float()
+    unknown = torch.rand(100, 8, generator=torch.Generator().manual_seed(3)) < 0.5
+    assert found["targets"] == int(unknown.sum())
+    assert found["nce_bits"] == pytest.approx(binary_scores(model, rows, unknown, 7).means()["nce_bits"])
+    with pytest.raises(StudioError, match="need pictures"):
+        evaluate_model(path, data, queries="half:left")
+
+
+def test_evaluation_refuses_items_of_another_size(tmp_path: Path) -> None:
+    data = f"binary:{striped_rows(tmp_path / 'rows.npz')}"
+    model = random_machine(5, 7, 4).to(torch.float32)
+    path = tmp_path / "m.safetensors"
+    save_model(path, model.kind, model.tensors(), {"hyperparameters": model.hyperparameters()})
+    with pytest.raises(StudioError, match="8 units an item: this model has 7"):
+        evaluate_model(path, data)

@@ -93,7 +93,7 @@ class GaussianPixels(Pixels):
 
 
 class BinaryPixels(Pixels):
-    """The pixels of an RBM or DBM; beliefs are (units, 2), the visible units first."""
+    """The pixels of an RBM or DBM; beliefs are (height, width, 2), of black and of white."""
 
     def shape(self, model: RBM) -> tuple[int, int]:
         if model.image_shape is None:
@@ -114,8 +114,7 @@ class BinaryPixels(Pixels):
 
     def _white(self, view: LaneView) -> Tensor:
         """P(white) of each pixel."""
-        model: RBM = view.model
-        return view.beliefs[: model.visible, 1].unflatten(0, self.shape(model))
+        return view.beliefs[..., 1]
 
     def mean_and_deviation(self, view: LaneView) -> tuple[Tensor, Tensor]:
         white = self._white(view)
@@ -138,7 +137,7 @@ class BinaryPixels(Pixels):
         return change[:, : model.visible].detach().unflatten(-1, self.shape(model))
 
     def drawn(self, samples: Tensor, model: RBM) -> Tensor:
-        return samples[0].flatten()[: model.visible].unflatten(0, self.shape(model))
+        return samples[0]
 
 
 def pixels_of(model: Any) -> Pixels:
