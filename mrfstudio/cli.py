@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mrfstudio import __version__
-from mrfstudio.command_line import bench, data, evaluate, infer, replay, segment, tour, train
+from mrfstudio.command_line import bench, data, evaluate, infer, inpaint, replay, segment, tour, train
 from mrfstudio.command_line.shared import DONE, INTERNAL, INTERRUPTED, REFUSED, Parser
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.log import setup_logging
@@ -19,6 +19,7 @@ from mrfstudio.log import setup_logging
 COMMANDS = {
     "infer": infer.add,
     "segment": segment.add,
+    "inpaint": inpaint.add,
     "train": train.add,
     "evaluate": evaluate.add,
     "replay": replay.add,

@@ -140,7 +140,7 @@ def test_data_is_made_and_a_model_is_evaluated_on_it(model: Path, tmp_path: Path
     for name in ("nce_bits", "iou", "pixel_accuracy"):
         assert scores[name] >= 0
         assert scores[name + "_without_evidence"] >= 0
-    assert "unrecognised" in refusal(capsys, "evaluate", model, "--data", f"border:{data}", "--demping", "0.5")
+    assert "no option --demping" in refusal(capsys, "evaluate", model, "--data", f"border:{data}", "--demping", "0.5")
     assert "leave --queries out" in refusal(
         capsys, "evaluate", model, "--data", f"border:{data}", "--queries", "uniform:0.5"
     )

@@ -1,0 +1,117 @@
+"""The headless answer to "what is missing here?": what `mrfstudio inpaint` prints.
+
+Any model that the Inpaint workspace can show works here too: `workspaces/pixels.py` says how each kind takes a picture
+and gives one back, so that a new kind needs no change in this file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.images import read_grey, write_image
+from mrfstudio.engine.files.model_file import load_model, shipped_models
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.contract import State
+from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.open_model import build_model
+from mrfstudio.engine.workspaces.contract import LaneView
+from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
+from mrfstudio.engine.workspaces.pixels import pixels_of
+
+PREFERRED = ("grbm-faces", "grbm-frey", "grbm-frey-unit")
+DEFAULT_ITERATIONS = 50
+
+Grey = NDArray[np.float32]
+
+
+def default_model() -> str:
+    """The shipped model that fills in faces of anybody, or else the best of the others."""
+    shipped = shipped_models()
+    for name in PREFERRED:
+        if name in shipped:
+            return name
+    raise StudioError(
+        "No model of pictures is shipped with this copy: name one with --model, or train one with mrfstudio train grbm."
+    )
+
+
+def inpaint_image(
+    image: Path,
+    mask: Path,
+    *,
+    model: str | None = None,
+    iterations: int | None = None,
+    out: Path | None = None,
+    on_step: Callable[[State], None] | None = None,
+) -> dict[str, Any]:
+    """Fill in what is white in `mask`; plain values ready for JSON, with `mean` and `deviation` as rows of grey levels.
+
+    Colours become their luminance. A mask without white is refused, one that is all white asks the model what it
+    expects without seeing anything. Without `iterations` there are as many as the model was trained with.
+    """
+    name = model or default_model()
+    file = load_model(name)
+    trained = build_model(file)
+    pixels = pixels_of(trained)
+    grey, unknown = read_grey(image), _read_mask(mask, image)
+    height, width = pixels.shape(trained)
+    if grey.shape != (height, width):
+        size = f"{grey.shape[1]}×{grey.shape[0]}"
+        raise StudioError(
+            f"{image} has {size} pixels: the model {name} takes {width}×{height}; scale the picture first."
+        )
+    asked = iterations or int((file.card.get("options") or {}).get("iterations", DEFAULT_ITERATIONS))
+    started = time.perf_counter()
+    with torch.inference_mode():
+        observed, hole = torch.from_numpy(grey), torch.from_numpy(unknown)
+        evidence = pixels.evidence(trained, observed, hole, torch.ones(height, width), None)
+        bp = BeliefPropagation()
+        outcome = run(bp, trained, evidence, Limits(iterations=asked, tolerance=0.0), on_step=on_step)
+        view = LaneView(InpaintWorkspace().blank(), trained, bp, evidence, outcome.state)
+        found = [part.to(torch.float32).numpy() for part in pixels.mean_and_deviation(view)]
+    # What was seen stays as it was, whatever a model that knows only black and white would make of it.
+    mean, deviation = np.where(unknown, found[0], grey), np.where(unknown, found[1], 0.0)
+    if out is not None:
+        write_image(out, mean)
+    return {
+        "image": str(image),
+        "mask": str(mask),
+        "model": name,
+        "kind": file.kind,
+        "width": width,
+        "height": height,
+        "unknown": int(unknown.sum()),
+        "iterations": outcome.state.iteration,
+        "residual": bp.residual(outcome.state),
+        "mean_deviation": float(deviation[unknown].mean()),
+        "mean": _rows(mean),
+        "deviation": _rows(deviation),
+        "out": str(out) if out is not None else None,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def _read_mask(mask: Path, image: Path) -> NDArray[np.bool_]:
+    """Where something is unknown: white, that is at least half bright."""
+    unknown = read_grey(mask) >= 0.5
+    shape = read_grey(image).shape
+    if unknown.shape != shape:
+        sizes = [f"{width}×{height}" for height, width in (unknown.shape, shape)]
+        raise StudioError(
+            f"{mask} has {sizes[0]} pixels and {image} {sizes[1]}: expected a mask of the picture's size."
+        )
+    if not unknown.any():
+        raise StudioError(f"{mask} has no white pixel, so nothing is unknown: paint white what is to be filled in.")
+    return unknown
+
+
+def _rows(levels: NDArray) -> list[list[float]]:
+    return [[round(float(value), 6) for value in row] for row in levels]
