@@ -14,7 +14,7 @@ def add(commands: Any) -> None:
         "inpaint",
         help="fill in what is missing in a picture",
         description="Fill in the part of IMAGE that is white in the mask. Colours become grey; a mask that is all "
-        "white asks what the model expects of any picture. --json also gives the mean and the standard deviation of every "
+        "white asks what the model expects of any picture. --json also gives mean and standard deviation of every "
         "pixel, in grey levels from 0 to 1.",
     )
     parser.add_argument("image", type=Path, metavar="IMAGE")

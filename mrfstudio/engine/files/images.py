@@ -72,6 +72,18 @@ def read_colour(path: AnyPath) -> NDArray[np.float32]:
     return np.repeat(_levels(image, path)[:, :, None], 3, axis=2)
 
 
+def fitted(grey: NDArray, shape: tuple[int, int]) -> Grey:
+    """The largest part of a grey picture that has the proportions of `shape`, from the middle, scaled to that shape."""
+    scale = min(grey.shape[0] / shape[0], grey.shape[1] / shape[1])
+    height, width = shape[0] * scale, shape[1] * scale
+    top, left = (grey.shape[0] - height) / 2, (grey.shape[1] - width) / 2
+    # A mean over each target pixel is what a coarser camera would have seen; enlarging needs something smooth.
+    method = Image.Resampling.BOX if scale >= 1 else Image.Resampling.BICUBIC
+    whole = Image.fromarray(np.ascontiguousarray(grey, np.float32))
+    corners = (max(left, 0.0), max(top, 0.0), min(left + width, grey.shape[1]), min(top + height, grey.shape[0]))
+    return np.asarray(whole.resize((shape[1], shape[0]), method, box=corners), np.float32)
+
+
 def to_contours(image: NDArray, ink: Ink = "auto", threshold: float | None = None) -> Contours:
     """The pixels of a grey picture (height, width) in [0, 1] that are ink; a pixel at the threshold counts as dark.
 

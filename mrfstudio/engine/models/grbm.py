@@ -208,7 +208,7 @@ class GrbmPlan(Parameters):
     name = "grbm"
     title = "Gaussian RBM"
     summary = "Grey pictures with binary hidden units; fills in missing pixels with a mean and a standard deviation."
-    default_data: ClassVar[str] = ""
+    default_data: ClassVar[str] = "faces"
     learner_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "query": {
             "learning_rate": 5e-3,
