@@ -133,7 +133,7 @@ def test_setting_tied_potentials_gives_them_back() -> None:
 @pytest.mark.parametrize("tying", ["free", "square"])
 def test_a_larger_model_grows_from_a_smaller_one(tying: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Without noise and with the penalty of the parts in force everywhere, labels are exactly as probable as before.
-    monkeypatch.setattr("mrfstudio.engine.models.grid.SPLIT_NOISE", 0.0)
+    monkeypatch.setattr("mrfstudio.engine.models.grid_growth.SPLIT_NOISE", 0.0)
     small = small_grid(4, tying, (8, 1, 1))
     large = GridMRF((16, 1, 1), connectivity=4, tying=tying, dtype=torch.float64)
     large.load_tensors(small.tensors())

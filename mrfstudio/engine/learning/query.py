@@ -96,6 +96,14 @@ class Query(Learner):
         0.3, "Part of the batches before that which are whole images.", low=0.0, high=1.0, advanced=True
     )
     noise: str = choice("fresh", ("fresh", "given"), "Whether noise is drawn anew each time or taken from the data.")
+    revive: float = number(
+        0.0,
+        "At the start, clones that explain less than this part of an even share become copies of busy ones; 0 leaves "
+        "them.",
+        low=0.0,
+        high=1.0,
+        advanced=True,
+    )
     images_at_once: int = integer(2, "Images unrolled together; more leave the cache.", low=1, advanced=True)
     clip_images: float = number(
         1.5,

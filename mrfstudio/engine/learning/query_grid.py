@@ -12,12 +12,13 @@ from torch import Tensor
 
 from mrfstudio.engine.data.border_noise import CONTOUR, OUT, SEEN, seeded_noise
 from mrfstudio.engine.evidence import Evidence
-from mrfstudio.engine.inference.grid_kernel import run_beliefs, unrolled_beliefs
+from mrfstudio.engine.inference.grid_kernel import linear_evidence, run_beliefs, unrolled_beliefs
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
 from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING, SegmentationScores, segmentation_scores
 from mrfstudio.engine.learning.settled import settled_share
 from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.engine.models.grid_growth import revive
 from mrfstudio.engine.threads import side_by_side
 
 SMALLEST_BELIEF = 1e-30
@@ -32,6 +33,8 @@ class GridObjective:
         """How much noise the data have: probability of a missing contour pixel, spurious 3-pixel edges an image."""
         some = data.train[torch.arange(min(200, len(data.train)))]
         labels, seen = some["images"].numpy(), some["noisy_images"].numpy() == SEEN
+        if learner.revive > 0:
+            revive(model, clone_use(model, some["noisy_images"], learner.iterations), learner.revive)
         contour = labels == CONTOUR
         missing = 1.0 - seen[contour].mean() if contour.any() else 0.0
         spurious = (seen & (labels == OUT)).sum() / 3 / len(labels)
@@ -87,6 +90,20 @@ class GridObjective:
         for own, others in side_by_side(part, range(0, len(source), learner.images_at_once)):
             with_own, without = with_own + own, without + others
         return {**with_own.means(), **without.means("_without_evidence")}
+
+
+def clone_use(model: GridMRF, noisy: Tensor, iterations: int) -> Tensor:
+    """How many pixels each clone of CONTOUR explains in noisy images (B, H, W), as expected counts (clones,)."""
+    potentials = model.potentials.detach()
+
+    def part(start: int) -> Tensor:
+        evidence = model.evidence_from_image(noisy[start : start + 2].numpy())
+        log_evidence = model.state_evidence(evidence)
+        product = run_beliefs(potentials, log_evidence, model.shape_of(evidence), iterations)
+        product = product * linear_evidence(log_evidence)
+        return (product / product.sum(0))[: model.clones[0]].sum(1)
+
+    return torch.stack(side_by_side(part, range(0, len(noisy), 2))).sum(0)
 
 
 def windows(labels: Labels, noisy: Labels, side: int, context: BatchContext) -> tuple[Labels, Labels]:

@@ -22,7 +22,7 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.models.grid_shape import STEPS, GridShape
-from mrfstudio.engine.models.grid_symmetry import ELEMENTS, tied_index
+from mrfstudio.engine.models.grid_symmetry import tied_index
 from mrfstudio.engine.registry import MODELS
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 LABEL_NAMES = ("CONTOUR", "OUT", "IN")
 SMALLEST_PROBABILITY = 1e-10
 """An emission of exactly 0 would forbid a label for ever after one surprising pixel."""
-SPLIT_NOISE = 0.3
-"""Standard deviation of what tells the parts of a split clone apart at first."""
 
 
 class GridError(StudioError):
@@ -140,62 +138,14 @@ class GridMRF:
         for name, tensor in self.tensors().items():
             given = tensors.get(name)
             if name == "weights" and given is not None and given.shape != tensor.shape:
-                untied = self._untied(given)
-                given = self._split_from(given) if untied is None else untied
+                from mrfstudio.engine.models.grid_growth import grown
+
+                given = grown(self, given)
             if given is None or given.shape != tensor.shape:
                 found = tuple(tensors[name].shape) if name in tensors else "missing"
                 raise GridError(f"The tensor {name!r} is {found}: expected shape {tuple(tensor.shape)}.")
             with torch.no_grad():
                 tensor.copy_(given)
-
-    def _untied(self, weights: Tensor) -> Tensor | None:
-        """The potentials of a tied model with the same clones, for a model without tying; else None."""
-        if self.tying != "free" or self.clones[0] % ELEMENTS:
-            return None
-        tied = GridMRF(**{**self.hyperparameters(), "tying": "square"})
-        if weights.shape != tied.weights.shape:
-            return None
-        tied.weights.copy_(weights)
-        return tied.potentials
-
-    def _split_from(self, weights: Tensor) -> Tensor | None:
-        """Weights of a model whose clones of the first label, each cut into equal parts, are this model's; else None.
-
-        Parts of one clone share its potentials, less what makes them together as probable as it was, and differ by a
-        little noise: training then tells them apart. Small models learn faster, so that large ones best grow from them.
-        """
-        unit = ELEMENTS if self.tying == "square" else 1
-        for parts in range(2, self.clones[0] // unit + 1):
-            if self.clones[0] % (parts * unit):
-                continue
-            small = GridMRF(
-                (self.clones[0] // parts, *self.clones[1:]),
-                connectivity=self.connectivity,
-                tying=self.tying,
-                label_names=self.label_names,
-                dtype=self.weights.dtype,
-            )
-            if small.weights.shape == weights.shape:
-                small.weights.copy_(weights)
-                return self._split_potentials(small.potentials, parts)
-        return None
-
-    def _split_potentials(self, potentials: Tensor, parts: int) -> Tensor:
-        groups = ELEMENTS if self.tying == "square" else 1
-        bases = self.clones[0] // groups // parts  # base clones of the small model
-        first = torch.arange(groups)[:, None] * bases + torch.arange(bases * parts)[None, :] // parts
-        rest = torch.arange(self.clones[0] // parts, potentials.shape[1])
-        origin = torch.cat([first.reshape(-1), rest])
-        split = (torch.arange(self.states) < self.clones[0]).to(potentials.dtype)
-        lower = split * math.log(parts) / self.connectivity
-        whole = potentials[:, origin][:, :, origin] - lower[:, None] - lower[None, :]
-        amount = SPLIT_NOISE * torch.where(split[:, None] + split[None, :] > 1, 1.0, 0.3)
-        amount = amount * torch.where(split[:, None] + split[None, :] > 0, 1.0, 0.0)
-        copy = GridMRF(weights=torch.zeros_like(self.weights), **self.hyperparameters())
-        noise = GridMRF(weights=torch.zeros_like(self.weights), **self.hyperparameters())
-        noise.weights.normal_(generator=torch.Generator().manual_seed(0))
-        copy.set_potentials(whole + amount * noise.potentials - amount.square() / 2)
-        return copy.weights
 
     def hyperparameters(self) -> dict[str, Any]:
         return {
