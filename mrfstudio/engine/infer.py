@@ -106,6 +106,9 @@ def answer(
             [finite(p) for p in vector] for vector in graph.unpack(algorithm.beliefs(graph, evidence, state))
         ],
     }
+    consistency = getattr(state, "consistency", None)
+    if consistency is not None:
+        result["consistency_residual"] = finite(float(consistency))
     if pairwise:
         result["pairwise_marginals"] = pairwise_marginals(algorithm, graph, evidence, state)
     if getattr(algorithm, "temperature", 1.0) == 0:

@@ -19,7 +19,7 @@ from mrfstudio.engine.catalogue import choice, integer, number
 from mrfstudio.engine.energy import region_log_partition
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.on_regions import OnRegions, region_potentials
+from mrfstudio.engine.inference.on_regions import OnCycles, region_potentials
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.regions.double_loop import DoubleLoop
 from mrfstudio.engine.regions.tables import RegionTables
@@ -30,7 +30,7 @@ PATIENCE = 40
 
 
 @ALGORITHMS.register
-class GeneralizedBP(OnRegions):
+class GeneralizedBP(OnCycles):
     """Parameters of generalized belief propagation."""
 
     name = "gbp"
@@ -72,6 +72,11 @@ class RegionMessages(State):
     watched: Tensor
     since: int = 0
     looping: bool = False
+
+    @property
+    def consistency(self) -> Tensor:
+        """The largest disagreement of a region with its parent: here the residual itself."""
+        return self.residual
 
 
 @kernel(GeneralizedBP, FactorGraph)

@@ -13,7 +13,25 @@ from mrfstudio.engine.regions.tables import RegionTables
 
 
 class OnRegions(Algorithm):
-    """What algorithms on region graphs share: which regions."""
+    """An algorithm that works on a region graph. One that has no regions of its own choice takes Bethe's."""
+
+    def supports(self, model: Model) -> str | None:
+        reason = super().supports(model)
+        if reason is not None or not isinstance(model, FactorGraph):
+            return reason
+        try:
+            self.tables(model)
+        except RegionError as error:
+            return str(error)
+        return None
+
+    def tables(self, graph: FactorGraph) -> RegionTables:
+        """The regions of a graph, made once."""
+        return graph.derived("bethe regions", lambda: RegionTables(graph, bethe_regions(graph)))
+
+
+class OnCycles(OnRegions):
+    """Regions from cycles, with the choices that a person has."""
 
     regions: str = choice(
         "cycles",
@@ -32,20 +50,9 @@ class OnRegions(Algorithm):
         advanced=True,
     )
 
-    def supports(self, model: Model) -> str | None:
-        reason = super().supports(model)
-        if reason is not None or not isinstance(model, FactorGraph):
-            return reason
-        try:
-            self.tables(model)
-        except RegionError as error:
-            return str(error)
-        return None
-
     def tables(self, graph: FactorGraph) -> RegionTables:
-        """The regions of a graph, made once."""
         if self.regions == "bethe":
-            return graph.derived("bethe regions", lambda: RegionTables(graph, bethe_regions(graph)))
+            return super().tables(graph)
 
         def make() -> RegionTables:
             return RegionTables(graph, cycle_regions(graph, outer_face=self.outer_face, largest=self.largest))

@@ -1,0 +1,194 @@
+"""Inference by minimising a region free energy over the parameters of a network (thesis, Eq. 4.10-4.12).
+
+    b_α = softmax(start_α + scores_α(ω)) on roots,    other regions: the mean of what their parents say,
+    minimise over ω    F_R(b) + λ Σ_{R, parents P} ‖b_R - Σ_{x_P∖x_R} b_P‖².
+
+One step is one step of Adam; parameters and moments are part of the state. λ is held for the first half of the planned
+steps and then grows, while the learning rate falls: a small λ finds the minimum, a large one makes beliefs consistent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.catalogue import choice, integer, number
+from mrfstudio.engine.energy import region_log_partition
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.contract import Kernel, LogPartition, State, kernel, nothing_changed
+from mrfstudio.engine.inference.generalized_bp import double_loop
+from mrfstudio.engine.inference.on_regions import OnRegions, region_potentials
+from mrfstudio.engine.inference.region_network import RegionNetwork
+from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph
+from mrfstudio.engine.regions.tables import RegionTables
+
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+FLOOR = 0.05
+"""Where the learning rate ends, as a part of what it began with: a run can go on after its plan."""
+SWEEPS = 20
+"""Sweeps of the double loop that the start from it takes."""
+TINY = 1e-30
+"""Stands for a belief of 0 inside logarithms, so that gradients stay finite."""
+
+
+class EnergyNetwork(OnRegions):
+    """Parameters that `renn` and `bethe-net` share."""
+
+    penalty: float = number(
+        3.0, "λ: how much a disagreement between a region and its parent costs at first.", low=0, logarithmic=True
+    )
+    growth: float = number(
+        50.0, "By how much λ grows in the second half of the planned steps; 1 keeps it.", low=1, logarithmic=True
+    )
+    steps: int = integer(
+        200, "Planned steps of the optimiser: what the growth of λ is spread over.", low=2, logarithmic=True
+    )
+    learning_rate: float = number(0.001, "How far one step of Adam goes.", low=0, low_open=True, logarithmic=True)
+    start: str = choice(
+        "potentials",
+        ("potentials", "uniform", "double-loop"),
+        "First beliefs of the roots: their own potentials, uniform ones, or a few sweeps of a double loop.",
+    )
+    embedding: int = integer(200, "Numbers in the vector of a variable.", low=1, high=4096, advanced=True)
+    attention: int = integer(1, "Attention layers.", low=0, high=16, advanced=True)
+    residual_layers: int = integer(
+        2,
+        "Residual layers; with no layers at all the scores of regions are the parameters, which wants a learning rate "
+        "of about 0.1.",
+        low=0,
+        high=64,
+        advanced=True,
+    )
+    seed: int = integer(0, "The same seed begins with the same network.", low=0)
+
+    def network(self, graph: FactorGraph) -> RegionNetwork:
+        """The network for a graph's regions, made once."""
+        tables = self.tables(graph)
+        key = ("region network", id(tables), self.embedding, self.attention, self.residual_layers)
+        return graph.derived(key, lambda: RegionNetwork(tables, self.embedding, self.attention, self.residual_layers))
+
+    def penalty_at(self, iteration: int) -> float:
+        """λ of a step, counted from 0."""
+        return float(self.penalty * self.growth ** self._second_half(iteration))
+
+    def rate_at(self, iteration: int) -> float:
+        """The learning rate of a step: half a cosine over the second half of the plan."""
+        if self.growth == 1:
+            return self.learning_rate
+        falling = 0.5 + 0.5 * math.cos(math.pi * self._second_half(iteration))
+        return self.learning_rate * (FLOOR + (1 - FLOOR) * falling)
+
+    def _second_half(self, iteration: int) -> float:
+        half = self.steps / 2
+        return min(max((iteration - half) / half, 0.0), 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkState(State):
+    """Parameters (…, n) with Adam's moments, the scores that the network's are added to, and log-beliefs of regions
+    (…, entries): those at which the last gradient was taken.
+
+    `residual` is the larger of the largest change of a region's belief and of `consistency`, the largest disagreement
+    of a region with its parent.
+    """
+
+    parameters: Tensor
+    first: Tensor
+    second: Tensor
+    base: Tensor
+    log_beliefs: Tensor
+    consistency: Tensor
+
+
+@kernel(EnergyNetwork, FactorGraph)
+class EnergyNetworkOnGraph(Kernel):
+    """Any factor graph. Leading axes of the evidence are networks of their own."""
+
+    def init(self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence) -> NetworkState:
+        tables = algorithm.tables(model)
+        potentials = region_potentials(tables, evidence)
+        base = _base(algorithm.start, tables, potentials)
+        batch = potentials.shape[:-1]
+        parameters = algorithm.network(model).start(algorithm.seed, potentials.device, batch)
+        nothing = torch.zeros_like(parameters)
+        beliefs = tables.averaged(tables.normalise(base).exp())
+        unknown = nothing_changed(potentials)
+        return NetworkState(0, unknown, parameters, nothing, nothing, base, _log(beliefs), unknown)
+
+    def step(
+        self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
+    ) -> NetworkState:
+        tables, network = algorithm.tables(model), algorithm.network(model)
+        potentials = region_potentials(tables, evidence)
+        base = state.base
+        if algorithm.start != "double-loop":  # evidence may have changed since the state began
+            base = _base(algorithm.start, tables, potentials)
+        with torch.enable_grad():
+            parameters = state.parameters.detach().requires_grad_()
+            roots = tables.normalise(base + network.scores(parameters).to(base.dtype)).exp()
+            beliefs = tables.averaged(roots)
+            loss, gap = penalised_energy(tables, potentials, beliefs, algorithm.penalty_at(state.iteration))
+            (gradient,) = torch.autograd.grad(loss.sum(), parameters)
+        log_beliefs = _log(beliefs.detach())
+        consistency = gap.detach().abs().max() if gap.numel() else log_beliefs.new_zeros(())
+        change = (log_beliefs.exp() - state.log_beliefs.exp()).abs().max()
+        number = state.iteration + 1
+        moved, first, second = _adam(state, gradient, number, algorithm.rate_at(state.iteration))
+        return NetworkState(
+            number, torch.maximum(change, consistency), moved, first, second, base, log_beliefs, consistency
+        )
+
+    def beliefs(self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState) -> Tensor:
+        return algorithm.tables(model).node_beliefs(state.log_beliefs.exp())
+
+    def factor_beliefs(
+        self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
+    ) -> list[Tensor]:
+        return algorithm.tables(model).factor_beliefs(state.log_beliefs.exp())
+
+    def log_partition(
+        self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
+    ) -> LogPartition:
+        tables = algorithm.tables(model)
+        value = region_log_partition(tables, region_potentials(tables, evidence), state.log_beliefs)
+        return LogPartition(float(value), "estimate")
+
+
+def penalised_energy(
+    tables: RegionTables, potentials: Tensor, beliefs: Tensor, penalty: float
+) -> tuple[Tensor, Tensor]:
+    """F_R + λ Σ of squared disagreements (Eq. 4.12), (…), and the disagreements (…, messages)."""
+    energy = (tables.counting.to(potentials) * beliefs * (_log(beliefs) - potentials)).sum(-1)
+    gap = tables.to_children(beliefs) - beliefs.index_select(-1, tables.of_children.to(beliefs.device))
+    return energy + penalty * gap.square().sum(-1), gap
+
+
+def _adam(state: NetworkState, gradient: Tensor, number: int, rate: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Parameters and moments after step `number`, counted from 1. Overwrites `gradient`: every fresh array of this
+    size costs more than the arithmetic on it.
+    """
+    first = torch.lerp(gradient, state.first, BETAS[0])
+    second = (state.second * BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+    scale = torch.sqrt(second, out=gradient).div_(math.sqrt(1 - BETAS[1] ** number)).add_(EPSILON)
+    return torch.addcdiv(state.parameters, first, scale, value=-rate / (1 - BETAS[0] ** number)), first, second
+
+
+def _log(beliefs: Tensor) -> Tensor:
+    return torch.log(beliefs.clamp(min=TINY))
+
+
+def _base(start: str, tables: RegionTables, potentials: Tensor) -> Tensor:
+    """Scores to begin with. Forbidden entries stay so, whatever the start."""
+    if start == "potentials":
+        return potentials
+    if start == "uniform":
+        return torch.where(potentials < FORBIDDEN / 2, potentials, torch.zeros_like(potentials))
+    loop = double_loop(tables)
+    multipliers, log_beliefs = loop.start(potentials)
+    for _ in range(SWEEPS):
+        multipliers, log_beliefs, _ = loop.turn(potentials, multipliers, log_beliefs)
+    return log_beliefs

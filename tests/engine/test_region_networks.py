@@ -1,0 +1,181 @@
+"""RENN and the Bethe network: what they minimise, what a step is, and how near the truth they come."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.bethe_net import BetheNetwork
+from mrfstudio.engine.inference.energy_network import EnergyNetwork, penalised_energy
+from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.generalized_bp import GeneralizedBP
+from mrfstudio.engine.inference.on_regions import region_potentials
+from mrfstudio.engine.inference.region_network import RegionNetwork, connected_parts
+from mrfstudio.engine.inference.renn import RegionEnergyNetwork
+from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.models.ising import ising_grid
+from tests.engine.graphs import enumerate_all, random_factors, random_tree
+
+SMALL = {"embedding": 16}
+DIRECT = {"attention": 0, "residual_layers": 0, "learning_rate": 0.1}
+
+
+def union(graphs: list[FactorGraph]) -> FactorGraph:
+    """Ising graphs side by side as one graph of several parts."""
+    edges, couplings, fields, start = [], [], [], 0
+    for graph in graphs:
+        edges += [(a + start, b + start) for a, b in graph.groups[0].scopes.T.tolist()]
+        couplings.append(graph.groups[0].tables[1, 1].numpy())
+        fields += [vector[1] for vector in graph.unpack(graph.unary)]
+        start += graph.variables
+    return FactorGraph.ising(edges, np.concatenate(couplings), fields)
+
+
+def mean_error(algorithm: EnergyNetwork, graph: FactorGraph, steps: int) -> float:
+    given = graph.no_evidence()
+    state = run(algorithm, graph, given, Limits(iterations=steps, tolerance=0)).state
+    truth = run(Exact(), graph, given).state
+    return float((algorithm.beliefs(graph, given, state) - truth.marginals).abs().mean())
+
+
+@pytest.mark.parametrize("options", [DIRECT, {**SMALL, "learning_rate": 0.005}], ids=["direct", "network"])
+def test_renn_comes_near_the_truth_on_a_grid(options: dict[str, float]) -> None:
+    graph = ising_grid(4, 4, field=0.5, seed=1)
+    assert mean_error(RegionEnergyNetwork(**options), graph, 200) < 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bethe_network_finds_the_fixed_point_of_belief_propagation(seed: int) -> None:
+    cards, factors = random_factors(seed + 20, variables=5, factors=5, strength=0.5)
+    graph = FactorGraph.from_factors(cards, factors)
+    given = graph.no_evidence()
+    net = BetheNetwork(**DIRECT, growth=3000.0, steps=300)
+    state = run(net, graph, given, Limits(iterations=300, tolerance=0)).state
+    bp = BeliefPropagation(damping=0.3)
+    fixed = run(bp, graph, given, Limits(tolerance=1e-10)).state
+    torch.testing.assert_close(net.beliefs(graph, given, state), bp.beliefs(graph, given, fixed), atol=0.01, rtol=0)
+    expected = bp.log_partition(graph, given, fixed).value
+    found = net.log_partition(graph, given, state)
+    assert found.value == pytest.approx(expected, abs=0.01)
+    assert found.kind == "estimate"
+
+
+def test_a_tree_with_factors_of_order_3_and_many_states_is_nearly_exact() -> None:
+    cards, factors = random_tree(3)
+    truth = enumerate_all(cards, factors)
+    graph = FactorGraph.from_factors(cards, factors)
+    given = graph.no_evidence()
+    renn = RegionEnergyNetwork(**DIRECT, growth=3000.0, steps=300)
+    state = run(renn, graph, given, Limits(iterations=300, tolerance=0)).state
+    assert renn.log_partition(graph, given, state).value == pytest.approx(truth.log_z, abs=0.02)
+    for found, right in zip(graph.unpack(renn.beliefs(graph, given, state)), truth.marginals, strict=True):
+        np.testing.assert_allclose(found, right, atol=0.03)
+
+
+def test_the_objective_at_consistent_beliefs_is_the_free_energy() -> None:
+    graph = ising_grid(3, 3, seed=2)
+    given = graph.no_evidence()
+    gbp = GeneralizedBP(method="double-loop")
+    state = run(gbp, graph, given, Limits(iterations=2000, tolerance=1e-11)).state
+    tables = gbp.tables(graph)
+    potentials = region_potentials(tables, given)
+    value, gap = penalised_energy(tables, potentials, state.log_beliefs.exp(), 1e6)
+    assert float(gap.abs().max()) < 1e-9
+    assert float(-value) == pytest.approx(gbp.log_partition(graph, given, state).value, abs=1e-6)
+    torch.testing.assert_close(tables.averaged(state.log_beliefs.exp()), state.log_beliefs.exp(), atol=1e-9, rtol=0)
+
+
+def test_non_root_beliefs_are_means_of_what_parents_say() -> None:
+    """Eq. 4.11, on the node in the middle of a 3×3 grid: the mean over four edges, each the mean over two faces."""
+    graph = ising_grid(3, 3)
+    tables = RegionEnergyNetwork().tables(graph)
+    generator = torch.Generator().manual_seed(0)
+    roots = tables.normalise(torch.randn(tables.size, generator=generator, dtype=torch.float64)).exp()
+    averaged = tables.averaged(roots)
+    middle = tables.regions.regions.index((4,))
+    said = []
+    for edge in tables.regions.parents[middle]:
+        pair = tables.regions.regions[edge]
+        tables_of_faces = [
+            roots.numpy()[tables.entries_within(pair, face)].sum(1).reshape(2, 2)
+            for face in tables.regions.parents[edge]
+        ]
+        assert len(tables_of_faces) == 2
+        said.append(np.mean(tables_of_faces, 0).sum(1 - pair.index(4)))
+    start = int(tables.offsets[middle])
+    np.testing.assert_allclose(averaged[start : start + 2].numpy(), np.mean(said, 0), atol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", [RegionEnergyNetwork(**SMALL), BetheNetwork(**SMALL)], ids=lambda a: a.name)
+def test_a_step_has_no_side_effects_and_no_hidden_state(algorithm: EnergyNetwork) -> None:
+    graph = ising_grid(3, 3, seed=3)
+    given = graph.evidence({0: 1})
+    start = algorithm.step(graph, given, algorithm.init(graph, given))
+    before = {f.name: torch.as_tensor(getattr(start, f.name)).clone() for f in dataclasses.fields(start)}
+    first, again = algorithm.step(graph, given, start), algorithm.step(graph, given, start)
+    for field in dataclasses.fields(first):
+        assert torch.equal(torch.as_tensor(getattr(first, field.name)), torch.as_tensor(getattr(again, field.name)))
+        assert torch.equal(torch.as_tensor(getattr(start, field.name)), before[field.name]), field.name
+    assert float(first.residual) >= float(first.consistency)
+
+
+def test_several_graphs_as_one_are_each_solved() -> None:
+    graphs = [ising_grid(3, 3, field=1.0, seed=s) for s in range(3)]
+    whole = union(graphs)
+    assert connected_parts(whole).tolist() == [0] * 9 + [1] * 9 + [2] * 9
+    renn = RegionEnergyNetwork(embedding=32, learning_rate=0.003)
+    assert mean_error(renn, whole, 200) < 0.03
+
+
+def test_attention_stays_within_a_part() -> None:
+    """Embeddings of one part do not move the scores of another."""
+    network = RegionNetwork(RegionEnergyNetwork().tables(union([ising_grid(2, 2), ising_grid(2, 3)])), 8, 1, 1)
+    generator = torch.Generator().manual_seed(1)
+    start = network.start(0, torch.device("cpu"))
+    parameters = start + 0.1 * torch.randn(start.shape, generator=generator)
+    moved = parameters.clone()
+    moved[: 4 * 8] += 1.0  # the four nodes of the first part
+    change = (network.scores(moved) - network.scores(parameters)).abs()
+    touched = {region for region, start in enumerate(network.tables.offsets) if float(change[start]) > 0}
+    assert touched == {r for r, members in enumerate(network.tables.regions.regions) if max(members) < 4}
+
+
+def test_leading_axes_of_the_evidence_are_networks_of_their_own() -> None:
+    graph = ising_grid(2, 3, seed=5)
+    generator = torch.Generator().manual_seed(3)
+    rows = torch.randn(2, graph.packing.size, dtype=torch.float64, generator=generator)
+    renn = RegionEnergyNetwork(**DIRECT)
+
+    def after(given: Evidence) -> torch.Tensor:
+        return renn.beliefs(graph, given, run(renn, graph, given, Limits(iterations=20, tolerance=0)).state)
+
+    together = after(Evidence(rows))
+    for row, beliefs in zip(rows, together, strict=True):
+        torch.testing.assert_close(after(Evidence(row)), beliefs)
+
+
+def test_lambda_is_held_and_then_grows_while_the_rate_falls() -> None:
+    renn = RegionEnergyNetwork(penalty=3.0, growth=50.0, steps=200, learning_rate=1e-3)
+    assert renn.penalty_at(0) == renn.penalty_at(100) == 3.0
+    assert renn.penalty_at(200) == renn.penalty_at(900) == pytest.approx(150.0)
+    assert renn.rate_at(50) == 1e-3 > renn.rate_at(150) > renn.rate_at(200) > 0
+    thesis = renn.replace(growth=1.0)
+    assert thesis.penalty_at(180) == 3.0
+    assert thesis.rate_at(180) == 1e-3
+
+
+def test_every_start_leads_to_the_same_beliefs() -> None:
+    graph = ising_grid(3, 3, field=0.5, seed=6)
+    given = graph.evidence({4: 0})
+    ends = []
+    for start in ("potentials", "uniform", "double-loop"):
+        renn = RegionEnergyNetwork(**DIRECT, start=start)
+        state = run(renn, graph, given, Limits(iterations=250, tolerance=0)).state
+        ends.append(renn.beliefs(graph, given, state))
+        assert graph.unpack(ends[-1])[4][1] < 1e-12
+    torch.testing.assert_close(ends[0], ends[1], atol=0.02, rtol=0)
+    torch.testing.assert_close(ends[0], ends[2], atol=0.02, rtol=0)
