@@ -21,11 +21,15 @@ def add(commands: Any) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument("--iterations", metavar="N", help="of belief propagation (default: as trained)")
+    parser.add_argument(
+        "--log-z", metavar="N", help="also estimate log Z and likelihood of an RBM, by annealing over N temperatures"
+    )
     add_json(parser)
     parser.set_defaults(run=run, open_options=True)
 
 
 def run(options: argparse.Namespace) -> int:
+    from mrfstudio.engine.annealing import Annealing
     from mrfstudio.engine.data.contract import parse_data
     from mrfstudio.engine.evaluate import evaluate_model
     from mrfstudio.engine.inference.run import Limits
@@ -33,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
     dataset = parse_data(options.data).dataset
     chosen = parse_options(options.unknown, dataset.fields(), f"The data set {dataset.name}")
     iterations = None if options.iterations is None else Limits(iterations=options.iterations).iterations
+    log_z = 0 if options.log_z is None else Annealing(temperatures=options.log_z).temperatures
     with progress(f"evaluating {options.model}") as tick:
         result = evaluate_model(
             options.model,
@@ -42,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
             limit=options.limit,
             seed=options.seed,
             iterations=iterations,
+            log_z=log_z,
             tick=tick,
             **chosen,
         )

@@ -25,6 +25,7 @@ from mrfstudio.engine.open_model import build_model
 CHUNK = 10  # images at once: larger batches leave the cache
 
 DEFAULT_ITERATIONS = 15
+ANNEALED = ("rbm", "dbm")
 
 Tick = Callable[[str], None]
 
@@ -38,19 +39,23 @@ def evaluate_model(
     limit: int | None = None,
     seed: int = 0,
     iterations: int | None = None,
+    log_z: int = 0,
     tick: Tick = lambda text: None,
     **data_options: Any,
 ) -> dict[str, Any]:
     """Scores of a model file or shipped model on one split; plain values ready for JSON.
 
     `data_options` are parameters of the data set, such as those that it was trained with. Without `iterations` there
-    are as many as it was trained with, 15 where its card does not say.
+    are as many as it was trained with, 15 where its card does not say. `log_z` is a number of temperatures for
+    annealed importance sampling, 0 for none.
     """
     file = load_model(model)
     if file.kind not in EVALUATORS:
         raise StudioError(f"A {file.kind} model cannot be evaluated: expected {' or '.join(EVALUATORS)}.")
     if limit is not None and limit < 1:
         raise StudioError(f"--limit is {limit}: expected at least 1 image.")
+    if log_z and file.kind not in ANNEALED:
+        raise StudioError(f"log Z of a {file.kind} model is not estimated by annealing: leave --log-z out.")
     trained = build_model(file)
     splits = parse_data(data).open(**data_options)
     if split not in splits:
@@ -59,7 +64,7 @@ def evaluate_model(
         iterations = int((file.card.get("options") or {}).get("iterations", DEFAULT_ITERATIONS))
     started = time.perf_counter()
     with torch.inference_mode():
-        found = EVALUATORS[file.kind](trained, splits, Asked(split, queries, limit, seed, iterations, tick))
+        found = EVALUATORS[file.kind](trained, splits, Asked(split, queries, limit, seed, iterations, tick, log_z))
     return {
         "model": str(model),
         "data": data,

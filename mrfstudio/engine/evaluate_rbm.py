@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.annealing import Annealing, annealed_log_z, as_values, base_of_rows
 from mrfstudio.engine.data.binary_rows import binary_rows
 from mrfstudio.engine.data.contract import Splits
 from mrfstudio.engine.errors import StudioError
@@ -40,14 +41,30 @@ def evaluate_machine(model: RBM, splits: Splits, asked: Asked) -> dict[str, Any]
         own += binary_scores(model, rows[part], unknown[part], asked.iterations)
         asked.tick(f"{own.items} of {len(rows)} items, {own.means()['nce_bits']:.4f} bits so far")
     training = binary_rows({name: torch.from_numpy(array) for name, array in splits["train"].items()})
+    likelihood = _likelihood(model, training, rows, asked) if asked.log_z else {}
     return {
         "images": own.items,
         "queries": str(queries),
         "targets": own.targets,
         "iterations": asked.iterations,
         **own.means(),
+        **likelihood,
         "baselines": {"independent_units": independent_scores(training, rows, unknown).means()},
     }
+
+
+def _likelihood(model: RBM, training: Tensor, rows: Tensor, asked: Asked) -> dict[str, Any]:
+    """log Z with its error bar, and of an RBM the mean negative log-likelihood `nll` of the rows, in nats an item."""
+    settings = Annealing(temperatures=asked.log_z, seed=asked.seed)
+
+    def told(message: dict[str, Any]) -> None:
+        asked.tick(f"{message['done']} of {message['total']} temperatures")
+
+    found = annealed_log_z(model, settings, base_of_rows(training, model), told)
+    values = as_values(found, settings)
+    if not model.second:
+        values["nll"] = found.value + float(model.to(torch.float64).free_energy(rows.double()).mean())
+    return values
 
 
 def independent_scores(training: Tensor, rows: Tensor, unknown: Tensor) -> BinaryScores:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Asked:
-    """Which items, which queries (None: the model's usual ones), how many iterations; `tick` hears of progress."""
+    """Which items, which queries (None: the model's usual ones), how many iterations; `tick` hears of progress.
+
+    `log_z` is the number of temperatures of an estimate of log Z; 0 makes none.
+    """
 
     split: str
     queries: str | None
@@ -16,3 +19,4 @@ class Asked:
     seed: int
     iterations: int
     tick: Callable[[str], None]
+    log_z: int = 0

@@ -25,7 +25,7 @@ from mrfstudio.engine.learning.query_rbm import Scaled, binary_scores, parts, qu
 from mrfstudio.engine.learning.run import train_command
 from mrfstudio.engine.models.rbm import RBM
 from mrfstudio.engine.open_model import open_model
-from tests.engine.boltzmann import random_machine
+from tests.engine.boltzmann import enumerated, random_machine
 
 
 def some_problem(
@@ -220,6 +220,13 @@ def test_evaluation_compares_with_independent_units(tmp_path: Path, second: int)
     assert found["nce_bits"] == pytest.approx(binary_scores(model, rows, unknown, 7).means()["nce_bits"])
     with pytest.raises(StudioError, match="need pictures"):
         evaluate_model(path, data, queries="half:left")
+    likely = evaluate_model(path, data, log_z=100)
+    log_z, _ = enumerated(model.to(torch.float64))
+    assert likely["log_partition"] == pytest.approx(log_z, abs=0.3)
+    assert ("nll" in likely) == (second == 0)
+    if not second:
+        expected = log_z + float(model.free_energy(rows).mean())
+        assert likely["nll"] == pytest.approx(expected, abs=0.3)
 
 
 def test_evaluation_refuses_items_of_another_size(tmp_path: Path) -> None:

@@ -94,17 +94,20 @@ def next_messages(
     """
     found, changes = torch.empty_like(heard), [heard.new_zeros(())]
     each = max(1, BLOCK // max(1, heard.shape[0] * heard.shape[2]))
+    scale = 1.0 if fast is None else 1 / temperature
+    totals = totals * scale
     for start in range(0, heard.shape[1], each):
         part = slice(start, start + each)
-        x = (totals[:, part] if totals.shape[1] > 1 else totals) - heard[:, part]
+        x = torch.sub(totals[:, part] if totals.shape[1] > 1 else totals, heard[:, part], alpha=scale)
+        block = found[:, part]
         if fast is None:
-            block = transfer(x, query.weights[:, part], temperature)
-        elif temperature == 1.0:
-            block = fast.part(part)(x)
+            block.copy_(transfer(x, query.weights[:, part], temperature))
         else:
-            block = fast.part(part)(x.mul_(1 / temperature)).mul_(temperature)
-        found[:, part] = block
-        changes.append(torch.sigmoid_(block).sub_(torch.sigmoid(old[:, part])).abs_().max())
+            fast.part(part)(x, out=block)
+            if temperature != 1.0:
+                block.mul_(temperature)
+        low, high = torch.aminmax(torch.sigmoid(block).sub_(torch.sigmoid(old[:, part])))
+        changes += [high, -low]
     return found, torch.stack(changes).max()
 
 

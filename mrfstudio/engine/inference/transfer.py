@@ -45,12 +45,17 @@ class Transfer:
         chosen.factors = None if self.factors is None else self.factors[:, units]
         return chosen
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """f_w(x, 1); x is used up."""
-        return self.keep(x)[0]
+    def __call__(self, x: Tensor, out: Tensor | None = None) -> Tensor:
+        """f_w(x, 1), in `out` if that is given; x is used up."""
+        if self.factors is None:
+            found = transfer(x, self.weights, 1.0)
+            return found if out is None else out.copy_(found)
+        odds = x.clamp_(-self._clip, self._clip).exp_()
+        above = (odds * self.factors).add_(1)
+        return torch.log(above.div_(odds.add_(self.factors)), out=out)
 
     def keep(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f_w(x, 1) and what `slopes` needs; x is used up."""
+        """f_w(x, 1) and what `slopes` and `back` need; x is used up."""
         if self.factors is None:
             return transfer(x, self.weights, 1.0), x
         odds = x.clamp_(-self._clip, self._clip).exp_()
