@@ -12,6 +12,7 @@ import torch
 from mrfstudio.engine.catalogue import ending
 from mrfstudio.engine.data.contract import Splits, parse_data
 from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.evaluate_crbm import evaluate_crbm
 from mrfstudio.engine.evaluate_density import evaluate_graph
 from mrfstudio.engine.evaluate_grbm import evaluate_grbm
 from mrfstudio.engine.evaluate_rbm import evaluate_machine
@@ -106,6 +107,7 @@ EVALUATORS: dict[str, Callable[..., dict[str, Any]]] = {
     "grbm": evaluate_grbm,
     "rbm": evaluate_machine,
     "dbm": evaluate_machine,
+    "crbm": evaluate_crbm,
     "ising": evaluate_graph,
     "factor-graph": evaluate_graph,
 }

@@ -32,7 +32,7 @@ class Query:
 
     batch: torch.Size  # the leading axes of the evidence; B is their product
     unit: Tensor  # (B, U) outer units, O where there is none
-    weights: Tensor  # (B, U, H)
+    weights: Tensor  # (B, U, H), or (1, U, H) where no unit of any item is observed
     outer: Tensor  # (B, U) bias and soft evidence
     hidden: Tensor  # (B, H) bias and evidence, ±inf where clamped
     field: Tensor  # (B, H) what the observed units say
@@ -69,7 +69,7 @@ def _prepare(model: RBM, evidence: Evidence) -> Query:
     soft = torch.where(known, torch.zeros_like(outer), outer) + model.outer_bias
     soft = torch.nn.functional.pad(soft, (0, 1)).gather(1, unit)
     columns = with_silence(model.weights.t())
-    whole = len(unit) == 1 and unit.shape[1] == model.outer
+    whole = not bool(known.any())  # then all items have the same weights, and one copy serves them
     weights = columns[None, : model.outer] if whole else columns[unit]
     return Query(batch, unit, weights, soft, hidden + model.hidden_bias, spins @ model.weights.t(), spins)
 

@@ -79,7 +79,7 @@ class MatrixBPOnMachine(Kernel):
     """Observed units are conditioned on, others carry messages."""
 
     def entries(self, model: RBM, evidence: Evidence) -> int | None:
-        return 2 * prepare(model, evidence).weights.numel()
+        return 2 * prepare(model, evidence).unit.numel() * model.hidden
 
     def init(self, algorithm: MatrixBP, model: RBM, evidence: Evidence) -> Matrices:
         query = prepare(model, evidence)

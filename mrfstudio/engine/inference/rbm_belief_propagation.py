@@ -52,7 +52,7 @@ class BipartiteBeliefPropagation(Kernel):
         return algorithm.kernel != "generic"
 
     def entries(self, model: RBM, evidence: Evidence) -> int | None:
-        return 2 * prepare(model, evidence).weights.numel()
+        return 2 * prepare(model, evidence).unit.numel() * model.hidden
 
     def init(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence) -> Odds:
         query = prepare(model, evidence)

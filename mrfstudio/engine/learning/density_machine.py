@@ -16,8 +16,11 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from mrfstudio.engine.data.binary_rows import binary_rows
+from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.learning.contract import BatchSource
-from mrfstudio.engine.learning.density import Density, chunks, density, pseudo_bits
+from mrfstudio.engine.learning.density import Density, Inference, Partition, chunks, density, pseudo_bits
+from mrfstudio.engine.learning.machine_moments import machine_refusal, moments_of
 from mrfstudio.engine.models.rbm import RBM
 
 ENTRIES_AT_ONCE = 4_000_000
@@ -81,6 +84,19 @@ class MachineDensity(Density):
         hidden = (uniform[:, : self.hidden] < torch.sigmoid(self.hidden_logits(states))).to(states.dtype)
         return (uniform[:, self.hidden :] < torch.sigmoid(self.visible_logits(hidden))).to(states.dtype)
 
+    def asked(self) -> tuple[RBM, Evidence]:
+        """The machine and the evidence that algorithms are asked about: one item, or one for each of the batch."""
+        raise NotImplementedError
+
+    def partition(self, inference: Inference) -> Partition:
+        machine, evidence = self.asked()
+        moments = moments_of(machine, evidence, inference)
+        energy = (self.couplings * moments.pairs).sum()
+        energy = energy + (moments.hidden * self.hidden_bias).sum(1).mean()
+        energy = energy + (moments.visible * self.visible_bias).sum(1).mean()
+        value = energy.detach() if moments.log_z is None else energy.new_tensor(moments.log_z)
+        return Partition(value, energy, moments.converged)
+
     @torch.no_grad()
     def alone(self) -> Tensor:
         return (self.visible_bias > 0).to(self.visible.dtype).expand_as(self.visible)
@@ -94,6 +110,14 @@ class RBMDensity(MachineDensity):
         self.visible = binary_rows(batch).to(model.dtype)
         self.couplings, hidden, visible = model.binary_form()
         self.hidden_bias, self.visible_bias = hidden[None], visible[None]
+        self.model = model
+
+    def asked(self) -> tuple[RBM, Evidence]:
+        return self.model, self.model.no_evidence()
+
+    @classmethod
+    def refusal(cls, model: RBM, algorithm: Algorithm) -> str | None:
+        return machine_refusal(model, algorithm)
 
     @classmethod
     def prepare(cls, model: RBM) -> None:

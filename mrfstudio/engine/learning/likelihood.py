@@ -3,7 +3,8 @@
     gradient of -log p(data) = Σ (marginals of the model - empirical marginals) · ∇ potentials
 
 With `exact` this is the gradient of the true likelihood; with `mean-field` or `bp` that of their own log Z at a fixed
-point.
+point. The loss is log Z - score(data); where the algorithm gives no log Z, or a large machine would take as long for it
+as for its messages, it is E_model[score] - score(data), which has the same gradient.
 """
 
 from __future__ import annotations
