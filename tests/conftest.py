@@ -14,3 +14,5 @@ def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     runs or models among the person's own."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
     os.environ["MRFSTUDIO_HOME"] = str(tmp_path_factory.mktemp("home"))
+    # Jobs that tests wait for do not step back behind the tests beside them.
+    os.environ["MRFSTUDIO_NICE"] = "0"

@@ -22,6 +22,8 @@ MESSAGES = "messages.jsonl"
 ARGUMENTS = "arguments.json"
 GIVING_WAY = 10
 """How far the child steps back in the queue for a core: a stroke in the window comes before a step of training."""
+NICE = "MRFSTUDIO_NICE"
+"""The variable that says another number, such as 0 on a machine that others keep busy."""
 
 
 def write_arguments(folder: Path, arguments: Mapping[str, Any]) -> None:
@@ -32,7 +34,8 @@ def write_arguments(folder: Path, arguments: Mapping[str, Any]) -> None:
 def main(function: str, folder: Path) -> int:
     """Run the function and tell its result or its error; the status is that of a command."""
     if hasattr(os, "nice"):
-        os.nice(GIVING_WAY)
+        given = os.environ.get(NICE, "")
+        os.nice(int(given) if given.isdigit() else GIVING_WAY)
     commands: deque[dict[str, Any]] = deque()
     # A daemon, because a read of standard input cannot be interrupted when the work is done.
     threading.Thread(target=_listen, args=(commands, folder), daemon=True).start()

@@ -163,6 +163,8 @@ class Panel:
     layer: str
     array: np.ndarray
     help: str = ""
+    group: str = ""
+    """Panels of a group stand together under its name."""
 
 
 @dataclass(frozen=True, eq=False)

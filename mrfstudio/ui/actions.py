@@ -67,6 +67,11 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             canvas("delete_contours", "Delete contour pixels", "Hide a fifth of the contour pixels.", "D"),
         ),
         (
+            window("rename_run", "Rename run", "Give the chosen training run another name."),
+            window("duplicate_run", "Duplicate run", "Take the chosen run's plan as that of the next run."),
+            window("delete_run", "Delete runs…", "Remove the chosen training runs and what they wrote."),
+        ),
+        (
             window("clear_observed", "Clear drawing", "Wipe all contours: nothing is seen anywhere."),
             window("clear_hints", "Clear hints", "Take away everything you said about labels."),
         ),
@@ -100,6 +105,11 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("restart", "Restart", "Forget all messages and begin anew with the same evidence.", "Ctrl+R"),
         ),
         (
+            window("start_training", "Start training", "Begin a new training run with the plan.", "Ctrl+Return"),
+            window("stop_training", "Stop training", "End the run after this batch; its best model is kept."),
+            window("show_runs", "Runs", "To the table of all training runs, and back.", "Ctrl+T"),
+        ),
+        (
             canvas("slower", "Slower", "Fewer iterations a second, down to one.", "<"),
             canvas("faster", "Faster", "More iterations a second, up to as fast as possible.", ">"),
         ),
@@ -118,6 +128,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("open_model", "Open model…", "Use a model file that you trained.", "Ctrl+M"),
             window("show_card", "About this model…", "How the chosen model was trained, and its scores."),
         ),
+        (window("use_model_now", "Use this model now", "Hand the trained model to other workspaces.", "Ctrl+U"),),
         (window("show_clones", "Clone browser", "See what each clone of CONTOUR has learned.", "Ctrl+B"),),
     ),
     "Help": (

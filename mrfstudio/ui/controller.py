@@ -69,10 +69,11 @@ class Controller(QObject):
         self._workspace = workspace
         self._thread.show(workspace)
 
-    def post(self, command: Command) -> int:
-        """Send a command to the shown workspace."""
-        number = self._thread.post(self._workspace, command)
-        self._posted[self._workspace] = number
+    def post(self, command: Command, workspace: str = "") -> int:
+        """Send a command to the shown workspace, or to another one."""
+        workspace = workspace or self._workspace
+        number = self._thread.post(workspace, command)
+        self._posted[workspace] = number
         if command.undoable:
             self.posted.emit(command, number)
         return number
@@ -88,7 +89,9 @@ class Controller(QObject):
         return number
 
     def stop(self) -> bool:
-        """End the engine's thread; False if it is still loading."""
+        """End the engine's thread; False if it is still loading. Answers under way find nobody any more."""
+        self._open.clear()
+        self._progress.clear()
         return self._thread.stop()
 
     def on_woken(self) -> None:
@@ -111,9 +114,10 @@ class Controller(QObject):
         self.loaded.emit(engine)
 
     def _on_answered(self, number: int, value: Any) -> None:
-        then, _ = self._open.pop(number)
+        then, _ = self._open.pop(number, (None, None))
         self._progress.pop(number, None)
-        then(value)
+        if then is not None:
+            then(value)
 
     def _on_progressed(self, number: int, value: Any) -> None:
         if number in self._progress:

@@ -180,6 +180,11 @@ class Files(QObject):
 
     # Title ------------------------------------------------------------------------------------------------------------
 
+    def show_workspace_title(self, title: str) -> None:
+        """A workspace without a session."""
+        self._title = f"{title}[*] – MRF Studio"
+        self._window.setWindowTitle(self._title)
+
     def show_title(self, frame: Frame) -> None:
         """The file, or what the picture is called, and whether there is unsaved work."""
         title = f"{self.path.name if self.path else frame.name or 'Untitled'}[*] – MRF Studio"

@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QStackedWidget, QWhatsThis, QWidget
 
-from mrfstudio.engine.frames import Frame, Loaded
+from mrfstudio.engine.frames import Frame, Loaded, ModelNote
 from mrfstudio.log import log_folder
 from mrfstudio.ui.actions import Actions, specs
 from mrfstudio.ui.controller import Controller
@@ -33,12 +33,14 @@ from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.graph import GraphToShow, GraphWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+from mrfstudio.ui.workspaces.train import TrainWorkspace
 
-WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, GraphWorkspace)
-AT_START = 1
+WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, TrainWorkspace, GraphWorkspace)
+AT_START = 2
 """The rail shows this many at first; the others appear when there is something to show in them."""
 FIRST_SIZE = (1280, 800)
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
+SESSION_ACTIONS = ("save", "save_as")
 RATES_EVERY = 500  # milliseconds; faster numbers could not be read
 
 
@@ -54,6 +56,7 @@ class MainWindow(QMainWindow):
         self._curves_made: set[str] = set()
         self._extra_docks: dict[QDockWidget, str] = {}
         self._hidden_docks: set[QDockWidget] = set()
+        self._handed: list[ModelNote] = []
         self._painted = self._ready = False
         self.setObjectName("window")
         self.setAcceptDrops(True)
@@ -157,6 +160,7 @@ class MainWindow(QMainWindow):
         workspace = self.workspace
         self.centre.setCurrentWidget(workspace.centre)
         self.controls.setCurrentIndex(list(self.workspaces).index(name))
+        self.controls_dock.setWindowTitle(workspace.controls_title)
         self.rail.mark(name)
         self._show_docks_of(name)
         self._make_curves()
@@ -165,6 +169,10 @@ class MainWindow(QMainWindow):
             self.actions_[spec.name].setEnabled(self._find(spec.name) is not None)
         if self.controller.newest is not None:
             self.on_frame(self.controller.newest)
+        if not workspace.has_session:
+            self.setWindowModified(False)
+            self.files.show_workspace_title(workspace.title)
+        self._show_status()
         workspace.canvas.setFocus()
 
     def _make(self, name: str) -> None:
@@ -176,6 +184,8 @@ class MainWindow(QMainWindow):
         self.curves.addWidget(QWidget())
         self.actions_.bind_canvas(workspace.canvas)
         workspace.dock_toggled.connect(self._toggle_dock)
+        workspace.status_changed.connect(self._show_status)
+        workspace.model_ready.connect(self.hand_over)
         for extra in workspace.extra_docks():
             added = dock(self, extra.name, extra.title, extra.widget, extra.area)
             # Between canvas and controls, so that the inspector stays beside it.
@@ -187,6 +197,20 @@ class MainWindow(QMainWindow):
             self._extra_docks[added] = name
         if self.controller.engine is not None:
             workspace.on_loaded(self.controller.engine)
+        for note in self._handed:
+            if note.kind in workspace.model_kinds:
+                workspace.use_model(note)
+
+    def hand_over(self, note: ModelNote) -> None:
+        """Give a newly trained model to the workspaces that can use its kind, now or when they are first opened."""
+        self._handed.append(note)
+        takers = [cls for cls in WORKSPACES if note.kind in cls.model_kinds]
+        for cls in takers:
+            if cls.name in self.workspaces:
+                self.workspaces[cls.name].use_model(note)
+        where = " and ".join(cls.title for cls in takers)
+        used = f"is now the model of {where}" if where else "is kept under this name"
+        self.message_bar.show_message(f"{note.name} {used}; commands know it as --model {note.name}.")
 
     def _show_docks_of(self, name: str) -> None:
         """Docks of other workspaces hide, and come back with theirs."""
@@ -249,7 +273,18 @@ class MainWindow(QMainWindow):
             if action.isEnabled() != bool(what):
                 action.setEnabled(bool(what))
 
+    def _show_status(self) -> None:
+        """The status line of a workspace that has no frames."""
+        said = self.workspace.status()
+        if said is not None:
+            self.badge.set_words(*said)
+            self._show_rates()
+
     def _show_rates(self) -> None:
+        words = self.workspace.rates()
+        if words is not None:
+            self.rates.show_words(words)
+            return
         newest = self.controller.newest
         iterations = newest.iterations_per_second if newest is not None and newest.playing else 0.0
         self.rates.show_rates(iterations, self.controller.frames_per_second)
@@ -263,6 +298,8 @@ class MainWindow(QMainWindow):
 
     def _find(self, name: str) -> Callable[[], None] | None:
         """Who does an action now; None if it has no meaning in this workspace."""
+        if name in SESSION_ACTIONS and not self.workspace.has_session:
+            return None
         for owner in (*self.workspace.doers(), self.files, self):
             method = getattr(owner, name, None)
             if callable(method):

@@ -166,7 +166,11 @@ class Rates(QLabel):
         self.show_rates(0, 0)
 
     def show_rates(self, iterations: float, frames: float) -> None:
-        self.setText(f"{iterations:.0f} iterations/s · {frames:.0f} frames/s")
+        self.show_words(f"{iterations:.0f} iterations/s · {frames:.0f} frames/s")
+
+    def show_words(self, words: str) -> None:
+        """Any other speed."""
+        self.setText(words)
 
     def sizeHint(self) -> QSize:
         hint = super().sizeHint()
@@ -194,6 +198,7 @@ class TitleBar(QWidget):
         self._panel = panel
         self._title = QLabel(panel.windowTitle())
         self._title.setProperty("role", "heading")
+        panel.windowTitleChanged.connect(self._title.setText)
         title = panel.windowTitle().lower()
         self._float = self._button("float", f"Take the panel “{title}” out of the window, or put it back.")
         self._close = self._button("cancel", f"Hide the panel “{title}”; View → Panels shows it again.")

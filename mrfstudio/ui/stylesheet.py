@@ -26,6 +26,8 @@ QToolButton:pressed, QToolButton:checked { background: $accent_soft; }
 QToolButton:checked { border-color: $accent; }
 QToolButton:focus { border-color: $focus; }
 QToolButton::menu-indicator { image: none; }
+QToolButton[role="small"] { border: 1px solid $border; border-radius: ${p4}px; padding: 0 ${p4}px; color: $muted; }
+QToolButton[role="small"]:checked { border-color: $accent; color: $text; }
 
 QPushButton { border: 1px solid $outline; border-radius: ${p6}px; padding: ${p5}px ${p12}px; background: $surface; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
@@ -34,6 +36,7 @@ QPushButton:pressed, QPushButton:checked { background: $accent_soft; border-colo
 QPushButton:focus { border: 2px solid $focus; padding: ${q5}px ${q12}px; }
 QPushButton:disabled { border-color: $border; }
 QPushButton:default { background: $accent; color: $accent_text; border-color: $accent; }
+QPushButton:default:disabled { background: $window; color: $outline; border-color: $border; }
 
 QComboBox, QAbstractSpinBox, QLineEdit {
   border: 1px solid $outline; border-radius: ${p4}px; padding: ${p2}px ${p6}px; background: $surface;
@@ -56,11 +59,11 @@ QAbstractSpinBox::down-arrow { image: url("$controls/down-$name.svg"); width: ${
 QAbstractSpinBox::up-arrow:off, QAbstractSpinBox::down-arrow:off { image: none; }
 
 QCheckBox { spacing: ${p8}px; }
-QCheckBox::indicator, QGroupBox::indicator {
+QCheckBox::indicator, QGroupBox::indicator, QTableView::indicator {
   width: ${p14}px; height: ${p14}px; border: 1px solid $outline; border-radius: ${p4}px; background: $surface;
 }
 QCheckBox::indicator:hover { border-color: $accent; background: $accent_soft; }
-QCheckBox::indicator:checked, QGroupBox::indicator:checked {
+QCheckBox::indicator:checked, QGroupBox::indicator:checked, QTableView::indicator:checked {
   background: $accent; border-color: $accent; image: url("$controls/check-$name.svg");
 }
 QCheckBox::indicator:focus { border: 2px solid $focus; }

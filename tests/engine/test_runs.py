@@ -26,7 +26,7 @@ from tests.engine.toy import REGISTRIES
 
 OPTIONS: dict[str, Any] = {"batch_size": 16, "epochs": 4, "validate_every": 7}
 PLAN = TrainingPlan("toy", "toy", "toy", seed=3, options=OPTIONS)
-LONG = 60.0
+LONG = 120.0
 
 
 @pytest.fixture(autouse=True)

@@ -84,14 +84,16 @@ def parameter_panels(model: TrainableModel) -> tuple[Panel, ...]:
     panels = []
     for name, tensor in model.tensors().items():
         if tensor.ndim == 2 and min(tensor.shape) > 1:
-            panels.append(signed_panel(name.replace("_", " "), tensor, f"The tensor {name}: rows × columns."))
+            panels.append(
+                signed_panel(name.replace("_", " "), tensor, f"The tensor {name}: rows × columns.", "parameters")
+            )
     return tuple(panels)
 
 
-def signed_panel(title: str, matrix: Tensor, help: str = "") -> Panel:
+def signed_panel(title: str, matrix: Tensor, help: str = "", group: str = "") -> Panel:
     """A matrix (rows, columns) as a panel that owns its numbers."""
     array = matrix.detach()[:LARGEST_SIDE, :LARGEST_SIDE].to("cpu", torch.float32, copy=True).numpy()
-    return Panel(title, "signed", array, help)
+    return Panel(title, "signed", array, help, group)
 
 
 def histogram(probabilities: NDArray[np.floating]) -> NDArray[np.float32]:

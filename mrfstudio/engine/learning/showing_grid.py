@@ -74,7 +74,7 @@ def clone_panels(model: GridMRF) -> list[Panel]:
             known[at] = True
     patches[:, ~known] = 1.0 / model.labels  # a 4-connected grid says nothing about its corners
     help = "What this clone of CONTOUR expects in the pixels around it."
-    return [Panel(f"clone {index}", "belief", patch, help) for index, patch in enumerate(patches)]
+    return [Panel(str(index), "belief", patch, help, "clones of CONTOUR") for index, patch in enumerate(patches)]
 
 
 def potential_panels(model: GridMRF) -> list[Panel]:
@@ -82,5 +82,5 @@ def potential_panels(model: GridMRF) -> list[Panel]:
     panels = []
     for number, matrix in enumerate(model.potentials):
         help = f"Log-potentials between a pixel's state (row) and that of the pixel {STEP_NAMES[number]} (column)."
-        panels.append(signed_panel(STEP_NAMES[number], matrix - matrix.mean(), help))
+        panels.append(signed_panel(STEP_NAMES[number], matrix - matrix.mean(), help, "log-potentials"))
     return panels

@@ -112,8 +112,9 @@ def kept(all_steps: Iterable[int], most: int) -> list[int]:
 def _described(panel: Panel, arrays: dict[str, np.ndarray]) -> dict[str, str]:
     name = f"panel{len(arrays)}"
     arrays[name] = panel.array
-    return {"title": panel.title, "layer": panel.layer, "help": panel.help, "array": name}
+    return {"title": panel.title, "layer": panel.layer, "help": panel.help, "group": panel.group, "array": name}
 
 
 def _panel(described: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> Panel:
-    return Panel(described["title"], described["layer"], arrays[described["array"]], described["help"])
+    array = arrays[described["array"]]
+    return Panel(described["title"], described["layer"], array, described["help"], described["group"])

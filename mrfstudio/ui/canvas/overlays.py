@@ -123,6 +123,12 @@ def grey(array: np.ndarray, look: Look) -> np.ndarray:
     return 0xFF000000 | value.astype(np.uint32) * 0x010101
 
 
+def signed(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) numbers around 0, which is paper; the largest of either sign has the full colour."""
+    largest = float(np.abs(array).max(initial=0.0)) or 1.0
+    return _mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array / largest)
+
+
 def hints(array: np.ndarray, look: Look, strength: np.ndarray | None = None) -> np.ndarray:
     """Stripes in the label's colour over hinted pixels, (4h, 4w): a hint never looks like a result.
 
@@ -158,6 +164,7 @@ PAINTERS = {
     "clone": clones,
     "ownership": ownership,
     "mask": mask,
+    "signed": signed,
 }
 
 

@@ -52,11 +52,14 @@ class Badge(QWidget):
     ) -> None:
         """Show a state; `message` explains an error."""
         words = sentence(status, iteration, residual, message)
-        text = f"{title}: {words}" if title else words
+        self.set_words(status, f"{title}: {words}" if title else words, message or HELP[status])
+
+    def set_words(self, status: Status, text: str, help: str) -> None:
+        """Show any words with the mark of a state."""
         if text != self.label.text():
             self.label.setText(text)
             self.setAccessibleName(text)
-            self.setToolTip(message or HELP[status])
+            self.setToolTip(help)
         self.mark.set_status(status)
 
     def sizeHint(self) -> QSize:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
@@ -41,6 +42,8 @@ class CurvePlot(QWidget):
     """One measure of all lanes: a line each, in the lane's colour and dashes. A click picks an iteration."""
 
     picked = Signal(int)
+    along: ClassVar[str] = "iteration"
+    """What the horizontal axis counts."""
 
     def __init__(self, measure: Measure, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,9 +56,15 @@ class CurvePlot(QWidget):
         self._hover: float | None = None
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.describe()
+
+    def describe(self) -> None:
+        """Name and tool tip, from the measure."""
+        measure = self.measure
         unit = f" ({measure.unit})" if measure.unit else ""
-        self.setAccessibleName(f"{measure.title}{unit} over iterations")
-        self.setToolTip(f"<b>{measure.title}{unit}</b><br>{measure.help}<br>Click to go to an iteration.")
+        self.setAccessibleName(f"{measure.title}{unit} over {self.along}s")
+        article = "an" if self.along[0] in "aeiou" else "a"
+        self.setToolTip(f"<b>{measure.title}{unit}</b><br>{measure.help}<br>Click to go to {article} {self.along}.")
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -98,6 +107,10 @@ class CurvePlot(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(px(self, 120), px(self, 90))
+
+    def heading_width(self) -> int:
+        """How far the heading may go to the right."""
+        return self.width()
 
     def area(self) -> QRectF:
         """Where lines are drawn. Its margins depend on the font alone, so it stays while numbers change."""
@@ -206,7 +219,8 @@ class CurvePlot(QWidget):
             words = f"{spoken(value)} {self.measure.unit}".strip() if len(shown) == 1 else spoken(value)
             painter.setPen(QColor(colours.lanes[lane % len(colours.lanes)]))
             painter.drawText(
-                QPointF(x, baseline), metrics.elidedText(words, Qt.TextElideMode.ElideRight, self.width() - int(x))
+                QPointF(x, baseline),
+                metrics.elidedText(words, Qt.TextElideMode.ElideRight, self.heading_width() - int(x)),
             )
             x += metrics.horizontalAdvance(words) + px(self, 8)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.frames import Frame, Loaded
+from mrfstudio.engine.frames import Frame, Loaded, ModelNote, Status
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.settings import Settings
 
@@ -32,7 +32,17 @@ class Workspace(QObject):
     title: ClassVar[str]
     icon: ClassVar[str]
     help: ClassVar[str]
+    has_session: ClassVar[bool] = True
+    """Whether what is done here can be saved as a session."""
+    controls_title: ClassVar[str] = "Model and layers"
+    """The head of the panel at the right."""
+    model_kinds: ClassVar[tuple[str, ...]] = ()
+    """Kinds of models that can be used here."""
 
+    status_changed = Signal()
+    """`status` or `rates` says something else."""
+    model_ready = Signal(object)
+    """A model (`ModelNote`) that workspaces for its kind are to use."""
     dock_toggled = Signal(str)
     """Show the extra dock of this name, or hide it if it is shown."""
 
@@ -67,6 +77,17 @@ class Workspace(QObject):
 
     def on_frame(self, frame: Frame) -> None:
         """Show the newest frame."""
+
+    def status(self) -> tuple[Status, str, str] | None:
+        """For the status line where no frame fills it: a mark, words, and what they mean."""
+        return None
+
+    def rates(self) -> str | None:
+        """For the right end of the status line; None leaves it to iterations and frames."""
+        return None
+
+    def use_model(self, note: ModelNote) -> None:
+        """Use a model of one of `model_kinds`, whether or not this workspace is shown."""
 
     def start(self) -> None:
         """The first time it is shown and nothing was opened."""

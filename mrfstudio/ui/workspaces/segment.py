@@ -34,6 +34,7 @@ class SegmentWorkspace(LabelWorkspace):
     title = "Segment"
     icon = "segment"
     help = "Draw a contour and watch belief propagation find what is inside."
+    model_kinds = ("grid",)
     first_example: ClassVar[Example] = FIRST_EXAMPLE
 
     def __init__(self, controller: Controller, settings: Settings, parent: QObject | None = None) -> None:
@@ -77,9 +78,9 @@ class SegmentWorkspace(LabelWorkspace):
         return self.files.open_path(path)
 
     def use_model(self, note: ModelNote) -> None:
-        """A model from a file was checked: choose it."""
+        """A model from a file or from training was checked: choose it."""
         self.panel.add_model(note)
-        self.post(SetModel(0, note.name))
+        self.controller.post(SetModel(0, note.name), self.name)
 
     # Actions ----------------------------------------------------------------------------------------------------------
 

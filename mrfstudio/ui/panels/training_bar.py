@@ -1,0 +1,162 @@
+"""Start, pause, step, stop, how far a run is, and the way to the other workspaces."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from mrfstudio.engine.training_frames import RunNote
+from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.icons import icon, tinted
+from mrfstudio.ui.theme import px
+
+STATES = {
+    "planned": "planned",
+    "running": "running",
+    "paused": "paused",
+    "finished": "finished",
+    "stopped": "stopped",
+    "time": "time is up",
+    "early": "stopped early",
+    "diverged": "diverged",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "damaged": "damaged",
+}
+
+
+class TrainingBar(QWidget):
+    """One row of buttons above a line that says how far the run is. Emits what was pressed."""
+
+    start = Signal()
+    toggle = Signal()
+    step = Signal()
+    stop = Signal()
+    use = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.start_button = QPushButton("Start")
+        self.start_button.setDefault(True)  # its colour: the one thing to press here
+        self.start_button.setToolTip("Begin a new run with the plan at the right. (Ctrl+Return)")
+        self.pause_button = self._button("pause", "Pause", "Let the run wait, or go on with it. (Space)")
+        self.step_button = self._button("step-forward", "One batch", "Compute one batch and wait. (Full stop)")
+        self.stop_button = self._button("stop", "Stop", "End the run after this batch; the best model is kept.")
+        self.use_button = QPushButton("Use this model now")
+        self.use_button.setToolTip(
+            "Hand the parameters that are shown to the other workspaces, under the run's name. (Ctrl+U)"
+        )
+        self.words, self.progress = QLabel(), ProgressLine()
+        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words.setAccessibleName("Progress")
+        buttons = QHBoxLayout()
+        buttons.setSpacing(px(self, 6))
+        for widget in (self.start_button, self.pause_button, self.step_button, self.stop_button):
+            buttons.addWidget(widget)
+        buttons.addSpacing(px(self, 8))
+        buttons.addWidget(self.words, 1)
+        buttons.addWidget(self.use_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(px(self, 6))
+        column.addLayout(buttons)
+        column.addWidget(self.progress)
+        for button, signal in (
+            (self.start_button, self.start),
+            (self.pause_button, self.toggle),
+            (self.step_button, self.step),
+            (self.stop_button, self.stop),
+            (self.use_button, self.use),
+        ):
+            button.clicked.connect(signal)
+        self._paused_shown = False
+        self._follow_theme()
+        self.set_state(None, None, False)
+
+    def _button(self, picture: str, name: str, help: str) -> QToolButton:
+        button = QToolButton()
+        button.setObjectName(picture)
+        button.setText(name)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setAccessibleName(name)
+        button.setToolTip(help)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    def set_state(self, active: RunNote | None, shown: RunNote | None, ready: bool, snapshots: int = 0) -> None:
+        """Which buttons make sense: `active` is the run that goes on here, `shown` the one that is looked at."""
+        self.start_button.setEnabled(active is None and ready)
+        resumable = active is None and shown is not None and shown.resumable and not shown.elsewhere
+        self.pause_button.setEnabled(active is not None or resumable)
+        self.step_button.setEnabled(active is not None)
+        self.stop_button.setEnabled(active is not None)
+        self.use_button.setEnabled(shown is not None and (snapshots > 0 or shown.step > 0))
+        waiting = resumable or (active is not None and active.state == "paused")
+        if waiting != self._paused_shown:
+            self._paused_shown = waiting
+            self.pause_button.setText("Resume" if waiting else "Pause")
+            self.pause_button.setAccessibleName(self.pause_button.text())
+            self._follow_theme()
+
+    def set_words(self, words: str, part: float | None, help: str = "") -> None:
+        """The line of progress; `part` in [0, 1], None where nothing runs."""
+        self.words.setText(words)
+        self.words.setToolTip(help or words)
+        self.progress.set_part(part)
+
+    def _follow_theme(self) -> None:
+        size = QSize(px(self, 18), px(self, 18))
+        for button in (self.pause_button, self.step_button, self.stop_button):
+            name = "play" if button is self.pause_button and self._paused_shown else button.objectName()
+            button.setIcon(icon(name, self))
+            button.setIconSize(size)
+        colours = colours_of(self)
+        self.start_button.setIcon(tinted("play", colours.accent_text, colours.outline))
+        # The longer of two words: nothing moves when Pause becomes Resume.
+        room = max(self.fontMetrics().horizontalAdvance(word) for word in ("Pause", "Resume"))
+        self.pause_button.setMinimumWidth(room + size.width() + px(self, 26))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            self._follow_theme()
+
+
+class ProgressLine(QWidget):
+    """A thin line that fills from left to right; it keeps its place when there is nothing to show."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.part: float | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Part of the run that is done")
+
+    def set_part(self, part: float | None) -> None:
+        if part != self.part:
+            self.part = part
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(px(self, 100), px(self, 4))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        colours = colours_of(self)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setBrush(QColor(colours.border))
+        painter.drawRoundedRect(QRectF(self.rect()), 2, 2)
+        if self.part:
+            painter.setBrush(QColor(colours.accent))
+            painter.drawRoundedRect(QRectF(0, 0, self.width() * min(self.part, 1.0), self.height()), 2, 2)
+
+
+def duration(seconds: float) -> str:
+    """`3 min 20 s` for a person."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

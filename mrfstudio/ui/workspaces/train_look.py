@@ -1,0 +1,153 @@
+"""The run that is looked at in the Train workspace: its curves, its snapshots, what is said about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from mrfstudio.engine.frames import Status
+from mrfstudio.engine.training_frames import RunNote, RunUpdate, RunView, Snapshot
+from mrfstudio.ui.panels.run_plots import metric_words
+from mrfstudio.ui.panels.run_series import RunSeries
+from mrfstudio.ui.panels.training_bar import STATES, duration
+
+if TYPE_CHECKING:
+    from mrfstudio.ui.workspaces.train import TrainWorkspace
+
+BADGES: dict[str, Status] = {
+    "running": "running",
+    "paused": "paused",
+    "finished": "converged",
+    "time": "converged",
+    "early": "converged",
+    "stopped": "iteration limit",
+    "interrupted": "iteration limit",
+    "diverged": "diverging",
+    "failed": "stopped",
+    "damaged": "stopped",
+}
+"""Which mark of the status line goes with which state."""
+
+
+class TrainLook(QObject):
+    """Asks for runs and snapshots, one at a time, and hands them to the widgets that show them."""
+
+    def __init__(self, workspace: TrainWorkspace) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
+        self.shown: RunNote | None = None
+        self.snapshot: Snapshot | None = None
+        self._wanted: int | None = None
+        workspace.snapshots.chosen.connect(self._want_snapshot)
+
+    @property
+    def run(self) -> str:
+        """The run that is looked at; empty where there is none."""
+        return "" if self.shown is None else self.shown.run
+
+    # Runs -------------------------------------------------------------------------------------------------------------
+
+    def open(self, run: str) -> None:
+        """Look at a run, as its files tell it."""
+        self._workspace.ask("open", self._on_opened, run=run)
+
+    def _on_opened(self, view: RunView) -> None:
+        workspace, run = self._workspace, view.note.run
+        if workspace.active is None or workspace.active.run != run:
+            workspace.series[run] = RunSeries(view.columns)
+        self.look_at(view.note)
+        workspace.snapshots.set_steps(view.snapshots)
+        workspace.show_state()
+        if view.note.elsewhere:
+            workspace.watch()
+
+    def look_at(self, note: RunNote | None) -> None:
+        """Show another run, or none; what belongs to the one before goes."""
+        other = note is None or note.run != self.run
+        self.shown = note
+        if other:
+            self.snapshot = None
+            self._workspace.snapshots.clear()
+            self._show_snapshot()
+        self._workspace.runs.draw_shown()
+
+    def update(self, note: RunNote, snapshots: tuple[int, ...]) -> None:
+        """The run has moved on; nothing happens if it is not the one that is looked at."""
+        if note.run == self.run:
+            self.shown = note
+            self._workspace.snapshots.set_steps(snapshots)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics worth drawing: the one that selects, and the next."""
+        return () if self.shown is None else tuple(self.shown.scores)[:2]
+
+    # Snapshots --------------------------------------------------------------------------------------------------------
+
+    def _want_snapshot(self, step: int) -> None:
+        """Ask for a snapshot; while one is under way, only the last wish counts."""
+        waiting, self._wanted = self._wanted is not None, step
+        self._workspace.mark_step()
+        if not waiting:
+            self._ask_snapshot()
+
+    def _ask_snapshot(self) -> None:
+        if not self.run or self._wanted is None:
+            self._wanted = None
+            return
+        step, run = self._wanted, self.run
+
+        def answered(snapshot: Snapshot | None) -> None:
+            if snapshot is not None and self.run == run:
+                self.snapshot = snapshot
+                self._show_snapshot()
+            if self._wanted != step or self.run != run:
+                self._ask_snapshot()
+            else:
+                self._wanted = None
+
+        def refused(sentence: str) -> None:
+            self._workspace.controller.message.emit(sentence)
+            answered(None)
+
+        self._workspace.controller.ask("train", answered, refused, do="snapshot", run=run, step=step)
+
+    def _show_snapshot(self) -> None:
+        workspace = self._workspace
+        workspace.wall.set_snapshot(self.snapshot)
+        workspace.picture.set_panels(() if self.snapshot is None else self.snapshot.pictures)
+        if workspace.plots is not None:
+            workspace.plots.set_snapshot(self.snapshot)
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+def progress_words(note: RunNote, active: bool, update: RunUpdate | None) -> tuple[str, float | None]:
+    """How far a run is, in words and as a part in [0, 1]; None where nothing runs."""
+    if active and note.step == 0:
+        return f"{note.name}: reading the data…", 0.0
+    state = STATES.get(note.state, note.state)
+    if not active or update is None:
+        said = [f"{note.name}: {state} at step {note.step:,}", duration(note.seconds)]
+        said += [f"{metric_words(name)} {value:.3g}" for name, value in list(note.scores.items())[:2]]
+        return " · ".join(said), None
+    said = [f"{state} · step {note.step:,}", f"{update.images_per_second:.3g} images/s"]
+    part = note.step / note.total_steps if note.total_steps else 0.0
+    if update.seconds_left is not None:
+        said.append(f"{duration(update.seconds_left)} left")
+        whole = note.seconds + update.seconds_left
+        part = max(part, note.seconds / whole if whole > 0 else 0.0)
+    return " · ".join(said), part
+
+
+def status_words(note: RunNote | None, series: RunSeries | None) -> tuple[Status, str, str]:
+    """For the status line: a mark, words, and what they mean."""
+    if note is None:
+        return "idle", "nothing trained yet", "Press Start to begin a run."
+    words = f"{note.name}: {STATES.get(note.state, note.state)} at step {note.step:,}"
+    losses = None if series is None else series.known("smoothed_loss")[1]
+    if losses is not None and len(losses):
+        words += f", loss {losses[-1]:.4g} {note.loss_unit}".rstrip()
+    return BADGES.get(note.state, "idle"), words, note.sentence or "The training run that is looked at."

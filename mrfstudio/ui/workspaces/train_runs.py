@@ -1,0 +1,211 @@
+"""The runs of the Train workspace: which are drawn together, renaming, repeating, deleting, exporting, the command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+
+from mrfstudio.engine.training_frames import RunNote, RunView
+from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.panels.run_series import RunSeries
+from mrfstudio.ui.panels.run_table import MOST_DRAWN
+
+if TYPE_CHECKING:
+    from mrfstudio.ui.workspaces.train import TrainWorkspace
+
+
+class TrainRuns(QObject):
+    """Methods are named like the actions they do."""
+
+    def __init__(self, workspace: TrainWorkspace) -> None:
+        super().__init__(workspace)
+        self._workspace = workspace
+        self._table = workspace.table
+        self.drawn: dict[str, int] = {}
+        """Runs that are drawn, by the number of their colour; 0 is the one that is looked at."""
+        self._question: QMessageBox | None = None
+        table = self._table
+        table.opened.connect(self._open)
+        table.drawn_changed.connect(self._tick)
+        table.renamed.connect(self._rename)
+        table.duplicate.connect(self._duplicate)
+        table.delete.connect(self._ask_delete)
+        table.resume.connect(workspace.resume_run)
+        shortcut = QShortcut(QKeySequence(Qt.Key.Key_Delete), table.view, table.delete_chosen)
+        shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+
+    @property
+    def _window(self) -> QWidget:
+        return self._workspace.wall.window()
+
+    @property
+    def notes(self) -> list[RunNote]:
+        return self._table.model.notes
+
+    def name_of(self, run: str) -> str:
+        return next((note.name for note in self.notes if note.run == run), run)
+
+    # The table --------------------------------------------------------------------------------------------------------
+
+    def set_notes(self, notes: Sequence[RunNote]) -> None:
+        self._table.set_notes(notes)
+        shown = self._workspace.look.shown
+        if shown is not None and not self._table.chosen:
+            self._table.choose(shown.run)
+
+    def set_note(self, note: RunNote) -> None:
+        self._table.set_note(note)
+
+    def refresh(self) -> None:
+        """Read all runs again."""
+        self._workspace.ask("runs", self.set_notes)
+
+    def draw_shown(self) -> None:
+        """The run that is looked at has the first colour; ticked ones keep theirs."""
+        shown = self._workspace.look.shown
+        others = {run: lane for run, lane in self.drawn.items() if lane and (shown is None or run != shown.run)}
+        self.drawn = ({shown.run: 0} if shown is not None else {}) | others
+        self._table.set_drawn(self.drawn)
+        self._workspace.draw_runs()
+
+    def _tick(self, run: str, on: bool) -> None:
+        shown = self._workspace.look.shown
+        if shown is not None and run == shown.run:
+            self._say("The run that is looked at is always drawn.")
+            self._table.set_drawn(self.drawn)
+        elif not on:
+            self.drawn.pop(run, None)
+            self.draw_shown()
+        else:
+            self._draw_too(run)
+
+    def _draw_too(self, run: str) -> None:
+        free = [lane for lane in range(1, MOST_DRAWN + 1) if lane not in self.drawn.values()]
+        if not free:
+            self._say(f"{MOST_DRAWN + 1} runs are drawn already: untick one first.")
+            self._table.set_drawn(self.drawn)
+            return
+        self.drawn[run] = free[0]
+        if run in self._workspace.series:
+            self.draw_shown()
+        else:
+            self._workspace.ask("open", self._drawn_read, run=run)
+
+    def _drawn_read(self, view: RunView) -> None:
+        self._workspace.series[view.note.run] = RunSeries(view.columns)
+        self.draw_shown()
+
+    # Actions ----------------------------------------------------------------------------------------------------------
+
+    def _open(self, run: str) -> None:
+        self._workspace.look.open(run)
+        self._workspace.tabs.setCurrentIndex(0)
+
+    def rename_run(self) -> None:
+        self._workspace.tabs.setCurrentIndex(1)
+        self._table.rename_chosen()
+
+    def duplicate_run(self) -> None:
+        self._table.duplicate_chosen()
+
+    def delete_run(self) -> None:
+        self._table.delete_chosen()
+
+    def show_runs(self) -> None:
+        """To the table and back."""
+        tabs = self._workspace.tabs
+        tabs.setCurrentIndex(1 - tabs.currentIndex())
+        (self._table.view if tabs.currentIndex() else self._workspace.wall).setFocus()
+
+    def _rename(self, run: str, name: str) -> None:
+        def renamed(note: RunNote) -> None:
+            self._table.set_note(note)
+            shown = self._workspace.look.shown
+            if shown is not None and shown.run == run:
+                self._workspace.look.shown = note
+                self._workspace.show_state()
+
+        self._workspace.ask("rename", renamed, run=run, name=name)
+
+    def _duplicate(self, run: str) -> None:
+        note = next(each for each in self.notes if each.run == run)
+        if self._workspace.active is not None:
+            self._say(f"The run {self._workspace.active.name!r} goes on with the plan in the form: stop it first.")
+            return
+        self._workspace.plan.show_plan(note.plan, "")
+        self._say(f"The plan of {note.name} is in the form: change what you like, then press Start.")
+
+    def _ask_delete(self, runs: list[str]) -> None:
+        names = ", ".join(self.name_of(run) for run in runs[:3]) + (
+            f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+        )
+        button = QMessageBox.StandardButton
+        self._question = QMessageBox(self._window)
+        self._question.setIcon(QMessageBox.Icon.Question)
+        self._question.setWindowTitle("Delete runs")
+        self._question.setText(f"Delete {names} for good?")
+        self._question.setInformativeText(
+            "Curves, snapshots and the model go. Models that were taken from it with “Use this model now” stay."
+        )
+        self._question.setStandardButtons(button.Yes | button.Cancel)
+        self._question.button(button.Yes).setText("Delete")
+        self._question.setDefaultButton(button.Cancel)
+        self._question.finished.connect(lambda answer: self._answered(answer, runs))
+        self._question.open()
+
+    def _answered(self, answer: int, runs: list[str]) -> None:
+        assert self._question is not None
+        self._question.deleteLater()
+        self._question = None
+        if answer == QMessageBox.StandardButton.Yes:
+            self._workspace.ask("delete", lambda _: self._deleted(runs), runs=runs)
+
+    def _deleted(self, runs: list[str]) -> None:
+        for run in runs:
+            self.drawn.pop(run, None)
+            self._workspace.series.pop(run, None)
+        shown = self._workspace.look.shown
+        if shown is not None and shown.run in runs:
+            self._workspace.look.look_at(None)
+            self._workspace.show_state()
+        else:
+            self.draw_shown()
+        self.refresh()
+
+    # Out --------------------------------------------------------------------------------------------------------------
+
+    def copy_command(self) -> None:
+        """The `mrfstudio train` line of the run that is looked at, or of the plan where there is none."""
+        shown = self._workspace.active or self._workspace.look.shown
+        if shown is None and self._workspace.choices is None:
+            return
+        plan = shown.plan if shown is not None else self._workspace.plan.plan()
+        line = plan.command(f"{shown.name if shown is not None else 'model'}.safetensors".replace(" ", "-"))
+        QApplication.clipboard().setText(line)
+        self._say(f"Copied: {line}")
+
+    def export_curves(self) -> None:
+        plots, shown = self._workspace.plots, self._workspace.look.shown
+        if plots is None or shown is None:
+            self._say("There are no curves yet: start a run first.")
+            return
+        name = f"{shown.name.replace(' ', '-')}-curves.png"
+        path = ask_path(self._window, self._workspace.settings, "Export curves", name, [PNG, CSV])
+        if path is None:
+            return
+        try:
+            if path.suffix.lower() == ".csv":
+                save_text(plots.curves.to_csv(), path)
+            else:
+                save_picture(picture_of(plots), path)
+        except ExportError as error:
+            self._say(str(error))
+        else:
+            self._say(f"Written: {path}")
+
+    def _say(self, sentence: str) -> None:
+        self._workspace.controller.message.emit(sentence)
