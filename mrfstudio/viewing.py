@@ -16,7 +16,7 @@ def view(graph: FactorGraph, name: str = "graph", shape: tuple[int, int] | None 
     """
     from mrfstudio.log import setup_logging
     from mrfstudio.ui.app import open_window
-    from mrfstudio.ui.workspaces.graph import GraphToShow
+    from mrfstudio.ui.workspaces.converge import GraphToShow
 
     setup_logging()
     return open_window(graph=GraphToShow(graph, name, shape))

@@ -151,7 +151,7 @@ class Studio:
 
     def switch(self) -> float:
         """Seconds until another workspace shows its first frame."""
-        from mrfstudio.ui.workspaces.graph import GraphToShow
+        from mrfstudio.ui.workspaces.converge import GraphToShow
 
         path = Path(self.start.settings.folder or tempfile.gettempdir(), "two.uai")
         path.write_text("MARKOV\n2\n2 2\n1\n2 0 1\n4\n2 1 1 2\n", encoding="ascii")

@@ -352,6 +352,7 @@ class NewGraph(GraphCommand):
     parameters: dict[str, Any] = field(default_factory=dict)
     strengths: dict[str, Any] | None = None
     """None begins with the source's own."""
+    gesture: int = 0
 
     @property
     def title(self) -> str:
@@ -360,6 +361,10 @@ class NewGraph(GraphCommand):
     @property
     def merge_key(self) -> str | None:
         return "new graph"
+
+    @property
+    def stroke(self) -> int | None:
+        return self.gesture or None
 
 
 @dataclass(frozen=True)

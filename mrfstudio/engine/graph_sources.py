@@ -59,7 +59,7 @@ class Grid(GraphSource):
     rows: int = integer(10, "Rows of nodes.", low=1, high=300, logarithmic=True)
     columns: int = integer(10, "Columns of nodes.", low=1, high=300, logarithmic=True)
     couplings: str = choice("random", KINDS, COUPLINGS)
-    seed: int = integer(0, SEED, low=0, high=2**31 - 1)
+    seed: int = integer(0, SEED, low=0)
 
     def draw(self) -> Draw:
         return _ising(self.couplings, shape=self.name, height=self.rows, width=self.columns, seed=self.seed)
@@ -84,7 +84,7 @@ class Complete(GraphSource):
 
     nodes: int = integer(16, "Nodes of the graph.", low=1, high=500, logarithmic=True)
     couplings: str = choice("random", KINDS, COUPLINGS)
-    seed: int = integer(0, SEED, low=0, high=2**31 - 1)
+    seed: int = integer(0, SEED, low=0)
 
     def draw(self) -> Draw:
         return _ising(self.couplings, shape=self.name, nodes=self.nodes, seed=self.seed)
@@ -98,7 +98,7 @@ class ErdosRenyi(GraphSource):
     nodes: int = integer(24, "Nodes of the graph.", low=1, high=3000, logarithmic=True)
     probability: float = number(0.15, "How likely two nodes have an edge.", low=0, high=1)
     couplings: str = choice("random", KINDS, COUPLINGS)
-    seed: int = integer(0, "The same seed draws the same edges, couplings and fields.", low=0, high=2**31 - 1)
+    seed: int = integer(0, "The same seed draws the same edges, couplings and fields.", low=0)
 
     def draw(self) -> Draw:
         expected = self.probability * self.nodes * (self.nodes - 1) / 2
@@ -118,7 +118,7 @@ class Tree(GraphSource):
 
     nodes: int = integer(31, "Nodes of the graph.", low=1, high=20_000, logarithmic=True)
     couplings: str = choice("random", KINDS, COUPLINGS)
-    seed: int = integer(0, "The same seed draws the same tree, couplings and fields.", low=0, high=2**31 - 1)
+    seed: int = integer(0, "The same seed draws the same tree, couplings and fields.", low=0)
 
     def draw(self) -> Draw:
         return _ising(self.couplings, shape=self.name, nodes=self.nodes, seed=self.seed)
@@ -132,7 +132,7 @@ class Ring(GraphSource):
 
     nodes: int = integer(5, "Nodes of the graph.", low=1, high=20_000, logarithmic=True)
     couplings: str = choice("opposed", KINDS, COUPLINGS)
-    seed: int = integer(0, SEED, low=0, high=2**31 - 1)
+    seed: int = integer(0, SEED, low=0)
 
     def draw(self) -> Draw:
         return _ising(self.couplings, shape=self.name, nodes=self.nodes, seed=self.seed)
@@ -149,7 +149,7 @@ class MimoGraph(GraphSource):
     snr: float = number(
         10.0, "Signal to noise variance, a linear ratio.", low=0.01, high=1e6, logarithmic=True, slider_high=40
     )
-    seed: int = integer(0, "The same seed draws the same channel, symbols and noise.", low=0, high=2**31 - 1)
+    seed: int = integer(0, "The same seed draws the same channel, symbols and noise.", low=0)
 
     def draw(self) -> Draw:
         from mrfstudio.engine.data.mimo import Mimo, posterior_ising
@@ -161,7 +161,7 @@ class MimoGraph(GraphSource):
 class Drawn(GraphSource):
     name = DRAWN
     title = "Drawn by hand"
-    summary = "Begin with one node; a double click adds another, Shift and a drag joins two."
+    summary = "Begin with one node. With the Draw tool (D) a click adds one and a drag joins two."
     first = Strengths(coupling=1.0, field=1.0)
 
     def draw(self) -> Draw:

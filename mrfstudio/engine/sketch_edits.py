@@ -37,6 +37,11 @@ class PutGraph(GraphCommand):
     arrays: Mapping[str, bytes]
     evidence: Restore
 
+    @property
+    def merge_key(self) -> str | None:
+        """Within one gesture only the graph before it counts."""
+        return "put graph"
+
     @classmethod
     def of(cls, document: Document, sketch: Sketch) -> PutGraph:
         packed = {name: zlib.compress(array.tobytes(), 1) for name, array in sketch.arrays.items()}

@@ -39,7 +39,13 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("new_drawing", "New drawing…", "Start on an empty sheet of any size up to 256×256.", "Ctrl+N"),
             window("open_file", "Open…", "Open a session, or a picture to find contours in.", "Ctrl+O"),
             window("open_example", "Digit or shape…", "Take a figure from a data set and hide it in noise.", "Ctrl+D"),
-            window("next_example", "Next example", "Another figure of the same kind, with new noise.", "Ctrl+Shift+D"),
+            window(
+                "next_example",
+                "Next example",
+                "Another figure or graph of the same kind, from the next seed.",
+                "Ctrl+Shift+D",
+            ),
+            window("open_graph_file", "Open graph…", "Open a .uai or .fg graph to see how inference converges."),
         ),
         (
             window("save", "Save", "Save evidence, lanes and history to a session file.", "Ctrl+S"),
@@ -48,6 +54,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
         (
             window("export_canvas", "Export canvas…", "Save the canvas as it is shown as a PNG picture.", "Ctrl+E"),
             window("export_curves", "Export curves…", "Save the curves as PNG or CSV.", "Ctrl+Shift+E"),
+            window("export_graph", "Export graph…", "Save the graph as it is, with its strengths, as .uai or .fg."),
             window("export_labels", "Export labels…", "Save the decoded labels: 0 contour, 1 OUT, 2 IN."),
         ),
         (window("copy_command", "Copy as command", "Copy the line that computes what is shown.", "Ctrl+Shift+C"),),
@@ -129,6 +136,10 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("show_card", "About this model…", "How the chosen model was trained, and its scores."),
         ),
         (window("use_model_now", "Use this model now", "Hand the trained model to other workspaces.", "Ctrl+U"),),
+        (
+            window("show_sigma_map", "Map of σ_max", "See for which α and coupling convergence is certain.", "Ctrl+G"),
+            window("show_messages", "Message inspector", "See both messages of an edge over iterations.", "Ctrl+I"),
+        ),
         (window("show_clones", "Clone browser", "See what each clone of CONTOUR has learned.", "Ctrl+B"),),
     ),
     "Help": (

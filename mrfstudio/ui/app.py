@@ -28,7 +28,7 @@ from mrfstudio.ui.theme import Theme
 
 if TYPE_CHECKING:
     from mrfstudio.ui.main_window import MainWindow
-    from mrfstudio.ui.workspaces.graph import GraphToShow
+    from mrfstudio.ui.workspaces.converge import GraphToShow
 
 log = logging.getLogger(__name__)
 TOUR_FOLDER = "mrfstudio-tour"

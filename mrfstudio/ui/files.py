@@ -13,7 +13,7 @@ from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.recent import RecentFiles
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.workspaces.graph import GraphToShow, GraphWorkspace
+from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
 
 if TYPE_CHECKING:
     from mrfstudio.ui.main_window import MainWindow
@@ -79,9 +79,13 @@ class Files(QObject):
 
     def open_graph(self, shown: GraphToShow) -> None:
         """Show a graph, or the one in a file, in the workspace for graphs."""
-        self._window.show_workspace(GraphWorkspace.name)
+        self._window.show_workspace(ConvergeWorkspace.name)
         workspace = self._window.workspace
-        assert isinstance(workspace, GraphWorkspace)
+        assert isinstance(workspace, ConvergeWorkspace)
+        self.unless_unsaved(lambda: self._replace_graph(workspace, shown))
+
+    def _replace_graph(self, workspace: ConvergeWorkspace, shown: GraphToShow) -> None:
+        self._paths.pop(workspace.name, None)  # another graph must not be saved over the session that was open
         workspace.open(shown)
 
     def _open_session(self, path: Path) -> None:

@@ -44,6 +44,16 @@ GESTURES: tuple[tuple[str, str], ...] = (
     ("Tab", "Next control"),
 )
 
+GRAPH_GESTURES: tuple[tuple[str, str], ...] = (
+    ("Left button", "Evidence on a node; messages of a line"),
+    ("Right button", "Take evidence back; with Draw, delete"),
+    ("B  V  D  I", "Evidence, move, draw, inspect"),
+    ("0  1  2  …", "The state to give"),
+    ("Alt+click", "Inspect a node"),
+    ("Arrows, Enter, Backspace", "From node to node, give, take back"),
+    ("Delete", "Delete what is chosen"),
+)
+
 
 class ShortcutSheet(QDialog):
     """All keys and gestures on one sheet."""
@@ -53,8 +63,8 @@ class ShortcutSheet(QDialog):
         self.setWindowTitle("Shortcuts")
         columns = QHBoxLayout()
         columns.setSpacing(px(self, 32))
-        columns.addLayout(self._column([("Canvas and mouse", GESTURES), ("View", rows("View"))]))
-        columns.addLayout(self._column([("Run", rows("Run")), ("Edit", rows("Edit"))]))
+        columns.addLayout(self._column([("Canvas and mouse", GESTURES), ("On graphs", GRAPH_GESTURES)]))
+        columns.addLayout(self._column([("Run", rows("Run")), ("Edit", rows("Edit")), ("View", rows("View"))]))
         columns.addLayout(self._column([(menu, rows(menu)) for menu in ("File", "Model", "Help")]))
         content = QWidget()
         content.setLayout(columns)

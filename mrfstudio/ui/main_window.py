@@ -31,13 +31,12 @@ from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, dock
 from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
-from mrfstudio.ui.workspaces.graph import GraphToShow, GraphWorkspace
+from mrfstudio.ui.workspaces.canvases import LETTERS
+from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
 from mrfstudio.ui.workspaces.train import TrainWorkspace
 
-WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, TrainWorkspace, GraphWorkspace)
-AT_START = 2
-"""The rail shows this many at first; the others appear when there is something to show in them."""
+WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, ConvergeWorkspace, TrainWorkspace)
 FIRST_SIZE = (1280, 800)
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 SESSION_ACTIONS = ("save", "save_as")
@@ -82,9 +81,9 @@ class MainWindow(QMainWindow):
 
     def _build_places(self) -> None:
         self.rail = Rail(self)
-        for cls in WORKSPACES[:AT_START]:
+        for cls in WORKSPACES:
             self.rail.add(cls.name, cls.title, cls.icon, cls.help)
-        self.rail.chosen.connect(self.show_workspace)
+        self.rail.chosen.connect(self.choose_workspace)
         self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
         self.centre, self.controls, self.curves = QStackedWidget(), QStackedWidget(), QStackedWidget()
         self.setCentralWidget(self.centre)
@@ -151,6 +150,13 @@ class MainWindow(QMainWindow):
         """The one that is shown."""
         return self.workspaces[self.controller.workspace]
 
+    def choose_workspace(self, name: str) -> None:
+        """Switch, and begin where nothing was opened yet."""
+        new = name not in self.workspaces
+        self.show_workspace(name)
+        if new and self._ready:
+            self.workspace.start()
+
     def show_workspace(self, name: str) -> None:
         """Switch; the one shown before pauses."""
         if name not in self.workspaces:
@@ -186,10 +192,17 @@ class MainWindow(QMainWindow):
         workspace.dock_toggled.connect(self._toggle_dock)
         workspace.status_changed.connect(self._show_status)
         workspace.model_ready.connect(self.hand_over)
+        if isinstance(workspace, ConvergeWorkspace):
+            workspace.graph_wanted.connect(self.files.open)
+        before: QDockWidget | None = None
         for extra in workspace.extra_docks():
             added = dock(self, extra.name, extra.title, extra.widget, extra.area)
-            # Between canvas and controls, so that the inspector stays beside it.
-            self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
+            if before is None:
+                # Between canvas and controls, so that the inspector stays beside it.
+                self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
+            else:  # further ones share its place
+                self.tabifyDockWidget(before, added)
+            before = added
             added.setWhatsThis(extra.help)
             added.hide()
             added.visibilityChanged.connect(lambda shown, name=extra.name: workspace.on_dock(name, shown))
@@ -258,8 +271,9 @@ class MainWindow(QMainWindow):
     def on_frame(self, frame: Frame) -> None:
         """Show a frame of the shown workspace."""
         self.workspace.on_frame(frame)
-        if frame.lanes:
-            self.badge.set_lane(frame.lanes[0], "" if len(frame.lanes) == 1 else "A")
+        lane = self.workspace.shown(frame)
+        if lane is not None:
+            self.badge.set_lane(lane, "" if len(frame.lanes) == 1 else LETTERS[lane.lane])
         self._show_undo(frame)
         self.files.show_title(frame)
 

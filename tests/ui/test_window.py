@@ -27,7 +27,7 @@ from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.ui.actions import specs
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
 from mrfstudio.ui.theme import Theme
-from mrfstudio.ui.workspaces.graph import GraphToShow
+from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
 from tests.ui.studio import Studio, shared_studio, studio_in
 
 
@@ -286,7 +286,7 @@ def test_geometry_theme_and_panels_are_remembered(qtbot: QtBot, theme: Theme, tm
 
 def test_every_action_is_done_by_somebody_and_no_key_is_taken_twice(studio: Studio) -> None:
     done: set[str] = set()
-    for workspace in ("train", "segment"):
+    for workspace in ("train", "graph", "segment"):
         studio.window.show_workspace(workspace)
         done |= {spec.name for _, spec in specs() if studio.window._find(spec.name) is not None}
     assert {spec.name for _, spec in specs()} == done
@@ -331,8 +331,9 @@ def test_a_graph_with_many_states_is_shown(studio: Studio, tmp_path: Path) -> No
     studio.until(lambda: studio.frame.lanes[0].model == "many.uai" and studio.frame.lanes[0].status == "converged")
     studio.window.grab()
     graph = studio.window.workspaces["graph"]
-    assert len(graph.palette.targets) == 11  # type: ignore[attr-defined]
-    assert graph.labels[10] == "state 10"  # type: ignore[attr-defined]
+    assert isinstance(graph, ConvergeWorkspace)
+    assert len(graph.palette.states) == 10  # as many as there are digits
+    assert graph.curves.histogram.labels[10] == "state 10"
 
 
 def test_pictures_and_numbers_can_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

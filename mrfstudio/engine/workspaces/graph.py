@@ -23,7 +23,7 @@ from mrfstudio.engine.layouts import place
 from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.sketch import FILE, MOST_NODES, Sketch, Strengths, checked, square_shape
 from mrfstudio.engine.sketch_edits import graph_edited
-from mrfstudio.engine.views import Window
+from mrfstudio.engine.views import Window, histogram
 from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, digest, hint_potentials
 from mrfstudio.engine.workspaces.graph_messages import edge_messages, links_of, message_change
 
@@ -193,9 +193,11 @@ class GraphWorkspace(LabelWorkspace):
         self, names: tuple[str, ...], view: LaneView, window: Window, first: LaneView | None
     ) -> Mapping[str, np.ndarray]:
         pictures = dict(super().pictures(names, view, window, first))
+        marginals = self.labels(view).reshape(-1, self.states)[: view.model.variables]
         if "marginal" in names:
-            marginals = self.labels(view).reshape(-1, self.states)[: view.model.variables]
             pictures["marginal"] = frozen(marginals.copy())
+        if "histogram" in names:  # without the places that have no variable
+            pictures["histogram"] = frozen(histogram(marginals))
         if "residual" in names:
             change = message_change(view.model, view.state, view.previous)
             if change is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mrfstudio.engine.frames import LaneFrame
-from mrfstudio.ui.colours import colours_of, faded
+from mrfstudio.ui.colours import Colours, colours_of, faded
 from mrfstudio.ui.panels.legend import LABELS
 from mrfstudio.ui.theme import px
 
@@ -21,6 +21,8 @@ class Histogram(QWidget):
     def __init__(self, labels: Sequence[str] = LABELS, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.labels = tuple(labels)
+        self.colour_of: Callable[[int, int, Colours], tuple[int, int, int]] | None = None
+        """The colour of a label among so many; None takes the colours of labels."""
         self.shares: np.ndarray | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Histogram of marginals")
@@ -75,7 +77,10 @@ class Histogram(QWidget):
     def _paint_row(self, painter: QPainter, label: int, shares: np.ndarray, place: QRectF) -> None:
         colours, metrics = colours_of(self), self.fontMetrics()
         width, room = place.width() / len(shares), place.height() - 3
-        painter.setBrush(QColor(colours.labels[label % len(colours.labels)]))
+        if self.colour_of is not None and self.shares is not None:
+            painter.setBrush(QColor(*self.colour_of(label, len(self.shares), colours)))
+        else:
+            painter.setBrush(QColor(colours.labels[label % len(colours.labels)]))
         painter.setPen(QPen(faded(colours.text, 0.35), 0))
         for index, height in enumerate(np.sqrt(np.clip(shares, 0, 1)).tolist()):
             if height > 0:

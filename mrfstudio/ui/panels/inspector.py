@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
@@ -13,7 +13,7 @@ from mrfstudio.engine.frames import CloneGallery
 from mrfstudio.ui.canvas.colormaps import clone_colours
 from mrfstudio.ui.canvas.layers import ARROWS, Bar, direction_names
 from mrfstudio.ui.canvas.overlays import MOST_CLONES
-from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.colours import Colours, colours_of
 from mrfstudio.ui.panels.badge import short
 from mrfstudio.ui.panels.heat_map import HeatMap
 from mrfstudio.ui.panels.legend import ColourBar
@@ -131,6 +131,8 @@ class ShareList(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.rows: list[tuple[str, float, int]] = []
+        self.colour_of: Callable[[int, int, Colours], tuple[int, int, int]] | None = None
+        """The colour of a row's number among so many; None takes the colours of labels."""
         self._clones = False
         self._current: int | None = None
         self.setMouseTracking(True)
@@ -191,6 +193,8 @@ class ShareList(QWidget):
         colours = colours_of(self)
         if self._clones:
             return QColor(*clone_colours(MOST_CLONES, colours.name == "dark")[number % MOST_CLONES].tolist())
+        if self.colour_of is not None:
+            return QColor(*self.colour_of(number, len(self.rows), colours))
         return QColor(colours.labels[number % len(colours.labels)])
 
     def _point(self, index: int | None) -> None:

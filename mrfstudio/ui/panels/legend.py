@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from mrfstudio.ui.canvas.colormaps import colormap
+from mrfstudio.ui.canvas.graph_look import level_colours
 from mrfstudio.ui.canvas.layers import Bar, Layer
 from mrfstudio.ui.colours import Colours, colours_of
 from mrfstudio.ui.theme import px
@@ -167,6 +168,8 @@ def bar_colours(name: str, colours: Colours) -> np.ndarray:
     """The colours of a bar, (n, 3) uint8, as the canvas draws them."""
     if name == "difference":  # the orange half of the diverging map
         return colormap(f"diverging {colours.name}")[128:]
+    if name == "change":
+        return np.repeat(level_colours(colours), 8, axis=0)
     return colormap(f"{name} {colours.name}" if name == "diverging" else name)
 
 

@@ -36,8 +36,10 @@ class ParameterForm(QWidget):
     The number is an object because a signal's `int` has 32 bits, and one that does not fit crashes the interpreter.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, compact: bool = False) -> None:
+        """`compact` puts label, slider and box of a number into one line, and leaves out the button for defaults."""
         super().__init__(parent)
+        self._compact = compact
         self._rows: dict[str, FieldRow] = {}
         self._guard = WheelGuard(self)
         self._body = QVBoxLayout(self)
@@ -55,7 +57,7 @@ class ParameterForm(QWidget):
             self._body.removeWidget(self._content)
             self._content.hide()
             self._content.deleteLater()
-        self._rows = {field.name: FieldRow(field, self._guard) for field in fields}
+        self._rows = {field.name: FieldRow(field, self._guard, self._compact) for field in fields}
         self._content = self._built(fields)
         self._body.addWidget(self._content)
         for row in self._rows.values():
@@ -93,7 +95,7 @@ class ParameterForm(QWidget):
         content = QWidget(self)
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(px(self, 8))
+        column.setSpacing(px(self, 4 if self._compact else 8))
         if not fields:
             nothing = QLabel("Nothing to adjust here.")
             nothing.setProperty("role", "muted")
@@ -107,7 +109,7 @@ class ParameterForm(QWidget):
         self._defaults = QPushButton("Defaults", content)
         self._defaults.setToolTip("Set every parameter back to where it began.")
         self._defaults.clicked.connect(self.reset)
-        self._defaults.setVisible(bool(fields))
+        self._defaults.setVisible(bool(fields) and not self._compact)
         column.addWidget(self._defaults, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         return content
@@ -146,9 +148,11 @@ class FieldRow(QWidget):
 
     changed = Signal(str, object, object)
 
-    def __init__(self, field: Field, guard: WheelGuard) -> None:
+    def __init__(self, field: Field, guard: WheelGuard, compact: bool = False) -> None:
         super().__init__()
         self.field = field
+        self._compact = compact
+        self._label: QLabel | None = None
         self.value: Any = field.default
         self.gesture = next_gesture()
         self.slider: QSlider | None = None
@@ -227,16 +231,25 @@ class FieldRow(QWidget):
             return
         label = QLabel(f"{title(self.field)} ({self.field.unit})" if self.field.unit else title(self.field))
         label.setBuddy(self.editor)
+        self._label = label
         line = QHBoxLayout()
-        line.addWidget(label, 1)
-        line.addWidget(self.editor)
+        line.addWidget(label, 0 if self._compact else 1)
+        if self.slider is not None and self._compact:
+            line.addWidget(self.slider, 1)
+        line.addWidget(self.editor, int(self._compact and self.slider is None))
         self._grid.addLayout(line, 0, 0)
-        if self.slider is not None:
+        if self.slider is not None and not self._compact:
             self._grid.addWidget(self.slider, 1, 0)
         self._grid.addWidget(self.problem, 2, 0)
 
     def _line_up(self) -> None:
         """Editors of all kinds are equally wide, at every font size."""
+        if self._compact:
+            if self._label is not None:
+                self._label.setFixedWidth(px(self, 94))
+            if isinstance(self.editor, NumberBox) and self.slider is not None:
+                self.editor.setFixedWidth(px(self, 76))
+            return
         if self.field.kind != "flag":
             self.editor.setFixedWidth(
                 max(px(self, 128), self.editor.sizeHint().width() * (self.field.kind == "choice"))

@@ -23,15 +23,17 @@ class ToolPalette(QWidget):
         super().__init__(parent)
         self.canvas = canvas
         self.tools = {
-            tool.name: _button(f" {tool.title}  {tool.key}", tool.title, tool.help, tool.key) for tool in TOOLS
+            tool.name: palette_button(f" {tool.title}  {tool.key}", tool.title, tool.help, tool.key) for tool in TOOLS
         }
-        self.outside = _button(" All but  X", "Everything but", OUTSIDE, "X")
+        self.outside = palette_button(" All but  X", "Everything but", OUTSIDE, "X")
         self.outside.setAutoExclusive(False)
         self.targets: list[QToolButton] = []
         self._tool_group, self._target_group = QButtonGroup(self), QButtonGroup(self)
         self.size_label, self.strength_label = QLabel(), QLabel()
-        self.brush_size = _slider("Brush size", "How wide the brush paints, in pixels of the picture. Keys [ and ].")
-        self.strength = _slider(
+        self.brush_size = palette_slider(
+            "Brush size", "How wide the brush paints, in pixels of the picture. Keys [ and ]."
+        )
+        self.strength = palette_slider(
             "Strength", "How much a hint counts: 100 % forces the label, less only leans towards it."
         )
         self._column = QVBoxLayout(self)
@@ -62,7 +64,7 @@ class ToolPalette(QWidget):
             button.deleteLater()
         self.targets = []
         for index, target in enumerate(targets):
-            button = _button(f" {target.title}  {index + 1}", target.title, target.help, str(index + 1))
+            button = palette_button(f" {target.title}  {index + 1}", target.title, target.help, str(index + 1))
             button.clicked.connect(lambda _=False, index=index: self.canvas.choose_target(index))
             self._target_group.addButton(button)
             self._labels.addWidget(button)
@@ -123,7 +125,7 @@ class ToolPalette(QWidget):
             self._follow_theme()
 
 
-def _button(text: str, name: str, help: str, key: str) -> QToolButton:
+def palette_button(text: str, name: str, help: str, key: str) -> QToolButton:
     button = QToolButton()
     button.setText(text)
     button.setCheckable(True)
@@ -136,7 +138,7 @@ def _button(text: str, name: str, help: str, key: str) -> QToolButton:
     return button
 
 
-def _slider(name: str, help: str) -> QSlider:
+def palette_slider(name: str, help: str) -> QSlider:
     slider = QSlider(Qt.Orientation.Horizontal)
     slider.setRange(0, STEPS)
     slider.setPageStep(10)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.frames import Frame, Loaded, ModelNote, Status
+from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote, Status
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.settings import Settings
 
@@ -88,6 +88,10 @@ class Workspace(QObject):
 
     def use_model(self, note: ModelNote) -> None:
         """Use a model of one of `model_kinds`, whether or not this workspace is shown."""
+
+    def shown(self, frame: Frame) -> LaneFrame | None:
+        """The lane whose state the status line says."""
+        return next(iter(frame.lanes), None)
 
     def start(self) -> None:
         """The first time it is shown and nothing was opened."""

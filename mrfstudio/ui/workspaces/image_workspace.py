@@ -11,21 +11,15 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from mrfstudio.engine.commands import (
     AddLane,
     Command,
-    Redo,
     RemoveLane,
-    Restart,
-    Scrub,
-    SetSpeed,
     SetView,
-    Step,
-    Undo,
 )
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.iteration_strip import IterationStrip
 from mrfstudio.ui.panels.tool_palette import ToolPalette
-from mrfstudio.ui.panels.transport import SPEEDS, TransportBar
+from mrfstudio.ui.panels.transport import TransportBar
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import Advice, Scrolled
 from mrfstudio.ui.theme import px
@@ -33,13 +27,14 @@ from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.canvases import GIVEN, Canvases
 from mrfstudio.ui.workspaces.controls import LaneControls
 from mrfstudio.ui.workspaces.readers import Readers
+from mrfstudio.ui.workspaces.run_actions import RunActions
 
 FIRST_SPEED = 60.0
 """Iterations a second at the start: slow enough to see each of the fifteen."""
 FEW = 5  # iterations of the second lane where there is no second model to compare with
 
 
-class ImageWorkspace(Workspace):
+class ImageWorkspace(RunActions, Workspace):
     """Builds the widgets, turns actions into commands and hands frames to whoever shows them."""
 
     always: ClassVar[tuple[str, ...]] = ("strip",)
@@ -101,9 +96,6 @@ class ImageWorkspace(Workspace):
         if self.controller.newest is not None:
             self.curves.set_frame(self.controller.newest)
         return self.curves
-
-    def post(self, command: Command) -> None:
-        self.controller.post(command)
 
     # Frames -----------------------------------------------------------------------------------------------------------
 
@@ -175,44 +167,6 @@ class ImageWorkspace(Workspace):
         self.send_view()
 
     # Actions ----------------------------------------------------------------------------------------------------------
-
-    def undo(self) -> None:
-        self.post(Undo())
-
-    def redo(self) -> None:
-        self.post(Redo())
-
-    def play_pause(self) -> None:
-        self.transport.toggle_play()
-
-    def step(self) -> None:
-        self.post(Step(1))
-
-    def step_back(self) -> None:
-        self.post(Step(-1))
-
-    def to_start(self) -> None:
-        self.post(Scrub(0))
-
-    def to_end(self) -> None:
-        newest = self.controller.newest
-        if newest is not None:
-            self.post(Scrub(newest.newest))
-
-    def restart(self) -> None:
-        self.post(Restart())
-
-    def slower(self) -> None:
-        self._change_speed(-1)
-
-    def faster(self) -> None:
-        self._change_speed(1)
-
-    def _change_speed(self, by: int) -> None:
-        newest = self.controller.newest
-        speed = newest.speed if newest is not None else None
-        index = SPEEDS.index(speed) if speed in SPEEDS else len(SPEEDS) - 1
-        self.post(SetSpeed(SPEEDS[min(max(index + by, 0), len(SPEEDS) - 1)]))
 
     def zoom_in(self) -> None:
         self.canvas.zoom(1.25)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
@@ -32,6 +32,8 @@ class ModelPanel(QWidget):
     command = Signal(object)
     other_model = Signal()
     """The person wants a model file."""
+    compact: ClassVar[bool] = False
+    """Whether parameters take one line each."""
 
     def __init__(self, lane: int = 0, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,9 +49,9 @@ class ModelPanel(QWidget):
         self.algorithm.setAccessibleName("Algorithm")
         self.summary = QLabel(wordWrap=True)
         self.summary.setProperty("role", "muted")
-        self.form = ParameterForm()
+        self.form = ParameterForm(compact=self.compact)
         self.form.set_fields(self._limits)
-        choices = QFormLayout()
+        self.choices = choices = QFormLayout()
         choices.addRow("&Model", self.model)
         choices.addRow("&Algorithm", self.algorithm)
         column = QVBoxLayout(self)
@@ -114,7 +116,7 @@ class ModelPanel(QWidget):
             self.summary.setText(entry.summary)
             self._shown_values = {}
         values = dict(lane.parameters)
-        if self._lane == 0:
+        if self._limits is LIMITS:
             values.update(iterations=limits[0], tolerance=limits[1])
         else:
             values["iterations"] = 0 if lane.limit == first.limit else lane.limit
@@ -151,7 +153,7 @@ class ModelPanel(QWidget):
             self._emit(SetParameter(self._lane, name, value, gesture))
             return
         values = self.form.values()
-        lane = self._lane if self._lane else None  # the first lane's limits are everybody's
+        lane = None if self._limits is LIMITS else self._lane  # the first lane's limits are everybody's
         self._emit(SetLimits(values["iterations"], values.get("tolerance", 0.0), lane, gesture))
 
     def _emit(self, command: Command) -> None:

@@ -1,0 +1,205 @@
+"""The right side of Converge: graph, guarantee, lane and algorithm, colours, the chosen node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QGroupBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from mrfstudio.engine.catalogue import Field
+from mrfstudio.engine.commands import AddLane, RemoveLane, SetPart
+from mrfstudio.engine.frames import Frame, GraphFrame, LaneFrame, Loaded
+from mrfstudio.ui.canvas.graph_look import state_colour
+from mrfstudio.ui.canvas.layers import Bar
+from mrfstudio.ui.panels.gauge import Gauge
+from mrfstudio.ui.panels.graph_form import GraphForm
+from mrfstudio.ui.panels.inspector import ShareList
+from mrfstudio.ui.panels.legend import ColourBar
+from mrfstudio.ui.panels.parameter_form import ParameterForm
+from mrfstudio.ui.theme import px
+from mrfstudio.ui.workspaces.canvases import LETTERS
+from mrfstudio.ui.workspaces.model_panel import ModelPanel
+
+FIELD = Field("field", "number", 0.0, "The field of this node before the graph's strength scales it.", low=-10, high=10)
+NOTHING = "Click a node with the Inspect tool, or with Alt, to see its marginal here."
+FIRST_CHOICES = ("bp", "alpha-bp", "exact", "trw", "mean-field", "gibbs")
+"""What a further lane runs: the first of these that no lane runs yet."""
+MOST_LANES = 6
+
+
+class LanePanel(ModelPanel):
+    """Algorithm and parameters of the chosen lane; the limits are everybody's, and the model is the graph."""
+
+    compact = True
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(0, parent)
+        self.choices.setRowVisible(self.model, False)
+
+    def choose(self, lane: int) -> None:
+        """Another lane's choices."""
+        self._lane = lane
+
+
+class ConvergeControls(QWidget):
+    """One column of groups; emits commands."""
+
+    command = Signal(object)
+    lane_chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._newest_edit = 0
+        self.graph, self.gauge, self.algorithm = GraphForm(), Gauge(), LanePanel()
+        self.lane = QComboBox()
+        self.lane.setToolTip("The lane that canvas, gauge and these parameters show.")
+        self.lane.setAccessibleName("Lane")
+        self.add_lane, self.remove_lane = (
+            self._small("+", "Add a lane: another algorithm on the same graph and evidence. All lanes begin anew."),
+            self._small("−", "Remove the chosen lane."),
+        )
+        self.inspector = NodeInspector()
+        self._column = QVBoxLayout(self)
+        margin = px(self, 10)
+        self._column.setContentsMargins(margin, margin, margin, margin)
+        self._column.setSpacing(px(self, 10))
+        self._group("Guarantee", self.gauge)
+        self._group("Graph", self.graph)
+        self._group("Algorithm", self._lane_row(), self.algorithm)
+        self._group("Colours", *self._legend())
+        self._group("Node", self.inspector)
+        self._column.addStretch(1)
+        for source in (self.graph, self.algorithm, self.inspector):
+            source.command.connect(self.command)
+        self.lane.activated.connect(lambda index: self.lane_chosen.emit(self.lane.itemData(index)))
+        self.add_lane.clicked.connect(self._add)
+        self.remove_lane.clicked.connect(lambda: self.command.emit(RemoveLane(self.lane.currentData())))
+        self._lanes: tuple[LaneFrame, ...] = ()
+
+    def _small(self, text: str, help: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
+        button.setToolTip(help)
+        button.setAccessibleName(help)
+        return button
+
+    def _lane_row(self) -> QWidget:
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        label = QLabel("&Lane")
+        label.setBuddy(self.lane)
+        self.lane.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.lane.setMinimumContentsLength(12)
+        row.addWidget(label)
+        row.addWidget(self.lane, 1)
+        row.addWidget(self.add_lane)
+        row.addWidget(self.remove_lane)
+        return holder
+
+    def _legend(self) -> tuple[QWidget, ...]:
+        nodes = Bar("diverging", "probability", ((0.0, "0"), (0.5, "½"), (1.0, "1")))
+        lines = Bar("change", "probability", ((0.0, "10⁻⁵"), (0.45, "10⁻³"), (0.75, "10⁻²"), (1.0, "0.3")))
+        self.node_bar = ColourBar("Node: P(state 1)", nodes)
+        self.line_bar = ColourBar("Line: change of the message to that end", lines)
+        self.marks = QLabel("Squares have evidence. Striped messages oscillate.", wordWrap=True)
+        self.marks.setProperty("role", "muted")
+        return self.node_bar, self.line_bar, self.marks
+
+    def _group(self, title: str, *widgets: QWidget) -> None:
+        group = QGroupBox(title)
+        column = QVBoxLayout(group)
+        column.setContentsMargins(0, px(self, 4), 0, 0)
+        for widget in widgets:
+            column.addWidget(widget)
+        self._column.addWidget(group)
+
+    def on_loaded(self, engine: Loaded, workspace: str) -> None:
+        self.graph.on_loaded(engine)
+        self.algorithm.on_loaded(engine, workspace)
+
+    def posted(self, number: int) -> None:
+        """An edit got this number; frames before it do not show it yet."""
+        self._newest_edit = number
+
+    def set_frame(self, frame: Frame, lane: LaneFrame) -> None:
+        """Show the graph and the chosen lane."""
+        if frame.applied < self._newest_edit:  # an older frame would pull a slider out of the hand
+            return
+        self._show_lanes(frame.lanes, lane.lane)
+        self.algorithm.choose(lane.lane)
+        self.algorithm.set_lane(lane, frame.lanes[0], frame.limits)
+        if frame.graph is not None:
+            self.graph.set_graph(frame.graph, frame.name)
+            title = "Node: P(state 1)" if int(frame.graph.states.max(initial=2)) == 2 else "Node: mixture of its states"
+            if self.node_bar.title != title:
+                self.node_bar.title = title
+                self.node_bar.setVisible(title.endswith(")"))
+                self.node_bar.update()
+
+    def _show_lanes(self, lanes: tuple[LaneFrame, ...], chosen: int) -> None:
+        titles = [f"{LETTERS[lane.lane]}   {lane.algorithm}" for lane in lanes]
+        with QSignalBlocker(self.lane):
+            if [self.lane.itemText(index) for index in range(self.lane.count())] != titles:
+                self.lane.clear()
+                for title, lane in zip(titles, lanes, strict=True):
+                    self.lane.addItem(title, lane.lane)
+            self.lane.setCurrentIndex(self.lane.findData(chosen))
+        self._lanes = lanes
+        self.add_lane.setEnabled(len(lanes) < MOST_LANES)
+        self.remove_lane.setEnabled(len(lanes) > 1)
+
+    def _add(self) -> None:
+        used = {lane.algorithm for lane in self._lanes}
+        name = next((each for each in FIRST_CHOICES if each not in used), FIRST_CHOICES[0])
+        if self._lanes:
+            self.command.emit(AddLane(self._lanes[0].model, name))
+
+
+class NodeInspector(QWidget):
+    """One node: its marginal state by state, its degree, its field to change."""
+
+    command = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.heading, self.shares, self.form = (
+            QLabel(NOTHING, wordWrap=True),
+            ShareList("Marginal"),
+            ParameterForm(compact=True),
+        )
+        self.heading.setProperty("role", "muted")
+        self.shares.colour_of = state_colour
+        self.form.set_fields((FIELD,))
+        self._node: int | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.heading, self.shares, self.form):
+            column.addWidget(widget)
+        self.shares.hide()
+        self.form.hide()
+        self.form.changed.connect(self._set_field)
+
+    def set_node(self, node: int | None, graph: GraphFrame | None, pictures: Any) -> None:
+        """Show a node with the marginals of a lane; None shows what belongs here."""
+        marginal = pictures.get("marginal") if pictures else None
+        self._node = node if graph is not None and node is not None and node < graph.nodes else None
+        known = self._node is not None and marginal is not None and graph is not None and self._node < len(marginal)
+        self.shares.setVisible(known)
+        if not known or graph is None or self._node is None or marginal is None:
+            self.heading.setText(NOTHING)
+            self.form.hide()
+            return
+        self.heading.setText(f"Node {graph.labels[self._node]}, degree {int(graph.degrees[self._node])}")
+        values = marginal[self._node][: int(graph.states[self._node])]
+        self.shares.set_rows([(f"state {state}", float(value), state) for state, value in enumerate(values)])
+        scale = graph.strengths["field"] / graph.strengths["temperature"]
+        editable = graph.fields is not None and graph.editable and scale > 0
+        self.form.setVisible(editable)
+        if editable and graph.fields is not None:
+            self.form.set_values({"field": float(f"{graph.fields[self._node] / scale:.3g}")})
+
+    def _set_field(self, name: str, value: float, gesture: int) -> None:
+        if self._node is not None:
+            self.command.emit(SetPart("node", self._node, value, gesture))
