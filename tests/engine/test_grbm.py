@@ -218,6 +218,17 @@ def test_a_new_model_starts_from_the_pixels_own_mean_and_variance() -> None:
     assert not unit.log_precision.any()
 
 
+def test_a_larger_model_starts_from_a_smaller_one() -> None:
+    small, large = made(4, 0.5), made(6, 0.02, seed=1)
+    evidence = small.evidence_from_image(picture(), masks()[0])
+    large.load_tensors(small.tensors())
+    assert torch.equal(large.weights[:4], small.weights)
+    before, after = settled(small, evidence)[0], settled(large, evidence)[0]
+    torch.testing.assert_close(after, before, rtol=0, atol=5e-3)
+    with pytest.raises(GrbmError, match="expected shape"):
+        small.load_tensors(large.tensors())
+
+
 def test_what_does_not_fit_is_refused_in_a_sentence() -> None:
     model = made(2)
     with pytest.raises(GrbmError, match="takes 3×2 pixels"):

@@ -93,6 +93,8 @@ class GRBM:
         return {name: getattr(self, name) for name in names}
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take the tensors of an equal model, or of one with fewer hidden units: the others then stay as they are."""
+        tensors = self._grown(tensors)
         for name, tensor in self.tensors().items():
             given = tensors.get(name)
             if given is None or given.shape != tensor.shape:
@@ -106,6 +108,27 @@ class GRBM:
             raise GrbmError("The variance is unit, but some precisions are not 1: expected variance learned.")
         if not float(self.deviation) > 0:
             raise GrbmError(f"The deviation of grey levels is {float(self.deviation)}: expected a number above 0.")
+
+    def _grown(self, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Tensors of a smaller model with this one's further units behind its own: large models best grow from small.
+
+        A further unit is on half of the time at first, if its bias is 0 at the mean picture; the pixels' biases make up
+        for what it then adds.
+        """
+        weights, bias = tensors.get("weights"), tensors.get("hidden_bias")
+        if weights is None or bias is None or weights.ndim != 2 or not 0 < len(weights) < self.hidden:
+            return tensors
+        if weights.shape[1] != self.visible or bias.shape != (len(weights),):
+            return tensors
+        further = self.weights.detach()[len(weights) :]
+        precision, start = torch.exp(tensors["log_precision"]), tensors["visible_bias"]
+        middle = start + torch.sigmoid(bias + weights @ start) @ weights / precision
+        return {
+            **tensors,
+            "weights": torch.cat([weights, further]),
+            "hidden_bias": torch.cat([bias, -further @ middle]),
+            "visible_bias": start - 0.5 * further.sum(0) / precision,
+        }
 
     def hyperparameters(self) -> dict[str, Any]:
         return {
