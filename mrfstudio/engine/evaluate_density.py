@@ -1,4 +1,4 @@
-"""Scores of fully visible fields: the exact likelihood where it can be had, and the pseudolikelihood."""
+"""Scores of fully visible fields: answers to queries, the exact likelihood where it can be had, pseudolikelihood."""
 
 from __future__ import annotations
 
@@ -12,18 +12,28 @@ from mrfstudio.engine.evaluation import Asked
 from mrfstudio.engine.learning.contract import TensorSource
 from mrfstudio.engine.learning.density import density_class
 from mrfstudio.engine.learning.density_graph import log_partition
+from mrfstudio.engine.learning.query_graph import query_scores
 from mrfstudio.engine.models.tied_graph import TiedGraph
 
 
 def evaluate_graph(model: TiedGraph, splits: Splits, asked: Asked) -> dict[str, Any]:
-    """`nll` in nats for each item (null where exact inference does not fit), `pseudo_bits`, and `true_nll` if known."""
-    if asked.queries is not None:
-        raise StudioError("A fully visible field is scored by its likelihood: leave --queries out.")
+    """`nce_bits` and `accuracy` of belief propagation on queries, `nll` in nats for each item (null where exact
+    inference does not fit), `pseudo_bits`, and `true_nll` where the data know it."""
     arrays = {name: torch.from_numpy(array[: asked.limit]) for name, array in splits[asked.split].items()}
-    source, found = TensorSource(**arrays), density_class(model)
+    source, found, queries = TensorSource(**arrays), density_class(model), asked.queries or "uniform:0.5"
     assert found is not None
     asked.tick(f"{len(source)} items")
-    scores: dict[str, Any] = {"nll": None, **found.measure(model, source)}
+    answers = query_scores(model, source, queries, asked.iterations, asked.seed)
+    if not answers.targets:
+        raise StudioError(f"The queries {queries} asked for no variable of {len(source)} items: raise their number.")
+    scores: dict[str, Any] = {**answers.means(), "nll": None, **found.measure(model, source)}
     if "logp" in arrays:
         scores["true_nll"] = -float(arrays["logp"].double().mean())
-    return {"images": len(source), "variables": model.variables, **scores, "log_partition": log_partition(model)}
+    return {
+        "images": len(source),
+        "queries": queries,
+        "iterations": asked.iterations,
+        "variables": model.variables,
+        **scores,
+        "log_partition": log_partition(model),
+    }

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, integer, number, text
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, Learner, TrainingData
+from mrfstudio.engine.learning.density import density_class
 from mrfstudio.engine.registry import LEARNERS
 
 
@@ -121,10 +122,9 @@ class Query(Learner):
     def supports(self, model: Any) -> str | None:
         if getattr(model, "kind", None) in _objectives():
             return None
-        kinds = ", ".join(sorted(_OBJECTIVES))
-        return (
-            f"Query training has no objective for a {getattr(model, 'kind', type(model).__name__)}: it trains {kinds}."
-        )
+        kinds, kind = ", ".join(sorted(_OBJECTIVES)), getattr(model, "kind", type(model).__name__)
+        remedy = ": use the learner likelihood or cd" if density_class(model) else ""
+        return f"Query training has no objective for a {kind}, only for {kinds}{remedy}."
 
     def start(self, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]:
         return _objectives()[model.kind].start(self, model, data, seed)

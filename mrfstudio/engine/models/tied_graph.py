@@ -19,7 +19,7 @@ from torch import Tensor
 from mrfstudio.engine.catalogue import Parameters, choice, number, text
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import Evidence
-from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
+from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph, FactorGroup
 from mrfstudio.engine.registry import MODELS
 
 if TYPE_CHECKING:
@@ -84,9 +84,15 @@ class TiedGraph:
         """All log-potentials, flat: the packed unary vector, then each group's tables. Gradients flow to `weights`."""
         return self.base + self.coefficient * self.weights[self.index]
 
-    def graph(self) -> FactorGraph:
-        """The factor graph with the present parameters; gradients flow through its tables."""
-        unary, *tables = self._split(self.entries())
+    def graph(self, *, finite: bool = False) -> FactorGraph:
+        """The factor graph with the present parameters; gradients flow through its tables.
+
+        `finite` puts e^-1000 in place of every zero, because messages of -inf have no gradient.
+        """
+        entries = self.entries()
+        if finite:
+            entries = torch.where(self.base.isneginf(), FORBIDDEN, entries)
+        unary, *tables = self._split(entries)
         return self.structure.with_potentials(unary, tables)
 
     def scores(self, states: Tensor) -> Tensor:
