@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from mrfstudio.engine.files.model_file import save_model
@@ -58,7 +57,8 @@ def test_the_hole_follows_from_what_is_seen(
     assert mean[3:] == pytest.approx(seen / 255, abs=1e-5)
     assert (deviation[:3] > 0).all()
     assert not deviation[3:].any()
-    assert np.asarray(Image.open(out)) / 255 == pytest.approx(mean, abs=0.003)
+    with Image.open(out) as written:
+        assert np.asarray(written) / 255 == pytest.approx(mean, abs=0.003)
 
 
 def test_colours_become_grey(model: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -96,7 +96,19 @@ def test_what_cannot_be_filled_in_is_refused_in_a_sentence(model: Path, tmp_path
     assert "does not exist" in refusal(capsys, "inpaint", image, "--mask", tmp_path / "none.png", "--model", model)
     assert "iterations is 0" in refusal(capsys, "inpaint", image, "--mask", mask, "--model", model, "--iterations", 0)
     assert "fills in no pictures" in refusal(capsys, "inpaint", image, "--mask", mask, "--model", "grid-border-16")
-    grbm = GRBM((5, 5), 1)
-    torch.nn.init.ones_(grbm.weights)
-    larger = save_model(tmp_path / "l.safetensors", "grbm", grbm.tensors(), {"hyperparameters": grbm.hyperparameters()})
-    assert "takes 5×5" in refusal(capsys, "inpaint", image, "--mask", mask, "--model", larger)
+
+
+def test_a_larger_picture_is_cut_and_scaled_with_its_mask(model: Path, tmp_path: Path, capsys: Capture) -> None:
+    levels, holes = np.full((60, 90), 191), np.zeros((60, 90))
+    levels[:, :20] = 0  # beside the middle part, which has the model's proportions
+    holes[:31, 30:50] = 255
+    image, mask, out = saved(tmp_path, "large.png", levels), saved(tmp_path, "mask.png", holes), tmp_path / "out.png"
+    found = answer(capsys, "inpaint", image, "--mask", mask, "--model", model, "--out", out, "--json", "-")
+    assert found["scaled"]
+    with Image.open(out) as written:
+        assert written.size == (4, 6)
+    assert found["unknown"] == 4 * 3  # rows 0 to 3, columns 0 to 2: a pixel that is unknown in part is unknown
+    beside = np.zeros((60, 90))
+    beside[:, :20] = 255
+    where = saved(tmp_path, "beside.png", beside)
+    assert "middle part" in refusal(capsys, "inpaint", image, "--mask", where, "--model", model)

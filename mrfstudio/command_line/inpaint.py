@@ -13,9 +13,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "inpaint",
         help="fill in what is missing in a picture",
-        description="Fill in the part of IMAGE that is white in the mask. Colours become grey; a mask that is all "
-        "white asks what the model expects of any picture. --json also gives mean and standard deviation of every "
-        "pixel, in grey levels from 0 to 1.",
+        description="Fill in the part of IMAGE that is white in the mask, which has the same size. Colours become "
+        "grey; a picture of another size than the model's is cut in the middle and scaled, and so is its mask; a mask "
+        "that is all white asks what the model expects of any picture. --json also gives mean and standard deviation "
+        "of every pixel, in grey levels from 0 to 1.",
     )
     parser.add_argument("image", type=Path, metavar="IMAGE")
     parser.add_argument("--mask", type=Path, required=True, metavar="MASK.png", help="white is unknown")
@@ -45,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
             f"{result['image']}: {result['unknown']} of {result['width'] * result['height']} pixels filled in by "
             f"{result['model']} in {result['iterations']} iterations, mean deviation {result['mean_deviation']:.3f}"
         )
+        if result["scaled"]:
+            print(f"the picture was cut and scaled to the model's {result['width']}×{result['height']} pixels")
         if result["out"]:
             print(f"picture written to {result['out']}")
     return DONE

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.images import read_grey, write_image
+from mrfstudio.engine.files.images import fitted, read_grey, write_image
 from mrfstudio.engine.files.model_file import load_model, shipped_models
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import State
@@ -55,7 +55,9 @@ def inpaint_image(
     """Fill in what is white in `mask`; plain values ready for JSON, with `mean` and `deviation` as rows of grey levels.
 
     Colours become their luminance. A mask without white is refused, one that is all white asks the model what it
-    expects without seeing anything. Without `iterations` there are as many as the model was trained with.
+    expects without seeing anything. A picture of another size is cut to the model's proportions in the middle and
+    scaled, with its mask; the answer then has the model's size. Without `iterations` there are as many as the model was
+    trained with.
     """
     name = model or default_model()
     file = load_model(name)
@@ -63,11 +65,9 @@ def inpaint_image(
     pixels = pixels_of(trained)
     grey, unknown = read_grey(image), _read_mask(mask, image)
     height, width = pixels.shape(trained)
-    if grey.shape != (height, width):
-        size = f"{grey.shape[1]}×{grey.shape[0]}"
-        raise StudioError(
-            f"{image} has {size} pixels: the model {name} takes {width}×{height}; scale the picture first."
-        )
+    scaled = grey.shape != (height, width)
+    if scaled:
+        grey, unknown = _fitted(grey, unknown, (height, width), mask)
     asked = iterations or int((file.card.get("options") or {}).get("iterations", DEFAULT_ITERATIONS))
     started = time.perf_counter()
     with torch.inference_mode():
@@ -88,6 +88,7 @@ def inpaint_image(
         "kind": file.kind,
         "width": width,
         "height": height,
+        "scaled": scaled,
         "unknown": int(unknown.sum()),
         "iterations": outcome.state.iteration,
         "residual": bp.residual(outcome.state),
@@ -111,6 +112,16 @@ def _read_mask(mask: Path, image: Path) -> NDArray[np.bool_]:
     if not unknown.any():
         raise StudioError(f"{mask} has no white pixel, so nothing is unknown: paint white what is to be filled in.")
     return unknown
+
+
+def _fitted(
+    grey: Grey, unknown: NDArray[np.bool_], shape: tuple[int, int], mask: Path
+) -> tuple[Grey, NDArray[np.bool_]]:
+    """The middle part of picture and mask at the model's size; a pixel is unknown if any of it is."""
+    hole = fitted(unknown.astype(np.float32), shape) > 1e-3
+    if not hole.any():
+        raise StudioError(f"{mask} has no white in the middle part that the model sees: cut the picture first.")
+    return np.clip(fitted(grey, shape), 0, 1), hole
 
 
 def _rows(levels: NDArray) -> list[list[float]]:

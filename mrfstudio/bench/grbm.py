@@ -1,0 +1,128 @@
+"""How fast and how small is query training of a Gaussian RBM, and how long does the whole answer for a face take?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from mrfstudio.bench.measure import Report, calibrate, seconds
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.learning.contract import BatchContext
+from mrfstudio.engine.learning.query import Query
+from mrfstudio.engine.models.grbm import GRBM
+
+SHAPE, HIDDEN, ITERATIONS = (28, 20), 200, 50
+TEXTBOOK_ITERATIONS = 2
+OBSERVED_VARIANCE = 1e-3  # of observed pixels in the textbook form, which sends messages from them too
+
+
+def run() -> Report:
+    """Half of the pixels are unknown; training includes the backward pass."""
+    height, width = SHAPE
+    report = Report(f"Gaussian RBM, {height * width} pixels, {HIDDEN} hidden units, {ITERATIONS} iterations, 32 bits")
+    threads, denormals = torch.get_num_threads(), torch.set_flush_denormal(True)
+    model = _model()
+    try:
+        torch.set_num_threads(1)
+        memory = _megabytes(model)  # first: later runs would find memory that earlier ones left
+        calibrate(report)
+        one, slow = _train(model, 1, time.process_time), _textbook(model)
+        answer = _answer(model)
+        torch.set_num_threads(2)
+        two = _train(model, 2, time.perf_counter) / 2
+    finally:
+        torch.set_num_threads(threads)
+        if denormals:
+            torch.set_flush_denormal(False)
+    report.add("training, one thread, processor time per image", 1e3 * one, "ms", most=110.0)
+    report.add("training, two threads, per image", 1e3 * two, "ms", most=110.0)
+    report.add("autograd over the textbook formula, one thread, extrapolated", 1e3 * slow, "ms/image")
+    report.add("training / textbook, one thread", slow / one, "×", least=5.0)
+    if memory is not None:
+        report.add("memory that training one image takes, measured", memory, "MB", most=100.0)
+    report.add("the whole answer for a face, one thread, processor time", 1e3 * answer, "ms", most=150.0)
+    report.add("the paper's code, training per image here, at best", 1200.0, "ms")
+    report.add("the paper's code, memory here", 1900.0, "MB")
+    return report.finish()
+
+
+def _model() -> GRBM:
+    """Weights like those of training; the time does not depend on what they say."""
+    model = GRBM(SHAPE, HIDDEN)
+    model.weights.normal_(0.0, 0.1, generator=torch.Generator().manual_seed(0))
+    return model.trained()
+
+
+def _pictures(count: int) -> Tensor:
+    return torch.rand(count, *SHAPE, generator=torch.Generator().manual_seed(1))
+
+
+def _train(model: GRBM, images: int, clock: Callable[[], float]) -> float:
+    """One training step on some images, as the trainer runs it."""
+    learner = Query(iterations=ITERATIONS, first_iterations=ITERATIONS, jitter=0, readouts=1, images_at_once=1)
+    context = BatchContext(0, 0, 0, images, slice(0, images))
+    batch = {"images": _pictures(images)}
+    return seconds(lambda: learner.batch(model, batch, {}, context), repeats=9, warm=2, most=6.0, clock=clock)
+
+
+def _answer(model: GRBM) -> float:
+    """What the window does for a new mask: 50 iterations and the beliefs."""
+    bp = BeliefPropagation()
+    unknown = torch.rand(SHAPE, generator=torch.Generator().manual_seed(2)) < 0.5
+    evidence = model.evidence_from_image(_pictures(1)[0], unknown)
+
+    def work() -> None:
+        state = bp.init(model, evidence)
+        for _ in range(ITERATIONS):
+            state = bp.step(model, evidence, state)
+        bp.beliefs(model, evidence, state)
+
+    with torch.no_grad():
+        return seconds(work, repeats=9, warm=1, most=6.0, clock=time.process_time)
+
+
+def _textbook(model: GRBM) -> float:
+    """Seconds an image with messages of all pixels, cavities and beliefs as the paper prints them, left to autograd."""
+    values = model.standardise(_pictures(1))[0]
+    observed = torch.rand(model.visible, generator=torch.Generator().manual_seed(2)) < 0.5
+
+    def work() -> None:
+        w = model.weights.t()  # (visible, hidden)
+        first = torch.where(observed, values / OBSERVED_VARIANCE, model.visible_bias)[:, None]
+        second = torch.where(observed, -0.5 / OBSERVED_VARIANCE, -0.5)[:, None]
+        to_hidden, one, two = (torch.zeros_like(w) for _ in range(3))
+        for _ in range(TEXTBOOK_ITERATIONS):
+            cavity_one = first + one.sum(1, keepdim=True) - one
+            cavity_two = second + two.sum(1, keepdim=True) - two
+            cavity_hidden = model.hidden_bias + to_hidden.sum(0) - to_hidden
+            mean, variance = -cavity_one / (2 * cavity_two), -1 / (2 * cavity_two)
+            fresh = w * mean + 0.5 * w.square() * variance
+            on = torch.sigmoid(cavity_hidden + fresh)
+            belief_mean = mean + on * variance * w
+            belief_variance = variance + on * (1 - on) * (variance * w).square()
+            one, two = belief_mean / belief_variance - cavity_one, -0.5 / belief_variance - cavity_two
+            to_hidden = fresh
+        (first + one.sum(1, keepdim=True)).square().mean().backward()
+
+    return seconds(work, repeats=5, warm=1, most=10.0, clock=time.process_time) * ITERATIONS / TEXTBOOK_ITERATIONS
+
+
+def _megabytes(model: GRBM) -> float | None:
+    """By how much the process grows at most while it trains on one image; None where the system does not say."""
+    status, peak = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not peak.exists():
+        return None
+    before = _kilobytes(status, "VmRSS")
+    peak.write_text("5", encoding="ascii")  # begins the measurement of the peak anew
+    learner = Query(iterations=ITERATIONS, first_iterations=ITERATIONS, jitter=0, readouts=1, images_at_once=1)
+    learner.batch(model, {"images": _pictures(1)}, {}, BatchContext(0, 0, 0, 1, slice(0, 1)))
+    return (_kilobytes(status, "VmHWM") - before) / 1e3
+
+
+def _kilobytes(status: Path, name: str) -> int:
+    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(name))
+    return int(line.split()[1])
