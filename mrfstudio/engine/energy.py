@@ -27,9 +27,9 @@ def entropy(probabilities: Tensor) -> Tensor:
     return torch.special.entr(probabilities).sum(-1)
 
 
-def region_log_partition(tables: RegionTables, potentials: Tensor, log_beliefs: Tensor) -> Tensor:
+def region_log_partition(graph: FactorGraph, tables: RegionTables, potentials: Tensor, log_beliefs: Tensor) -> Tensor:
     """-F_R = Σ_R c_R Σ b_R (log φ_R - log b_R) (Eq. 4.6), (…). Potentials and log-beliefs are (…, region entries)."""
     beliefs = log_beliefs.exp()
     # A belief of exactly 0 contributes nothing, however low its potential.
     terms = torch.where(beliefs > 0, beliefs * (potentials - log_beliefs), torch.zeros_like(beliefs))
-    return tables.graph.constant + (tables.counting.to(potentials) * terms).sum(-1)
+    return graph.constant + (tables.counting.to(potentials) * terms).sum(-1)

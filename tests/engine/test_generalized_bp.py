@@ -96,7 +96,7 @@ def test_fixed_points_are_stationary_points_of_the_region_free_energy(method: st
     gbp = GeneralizedBP(method=method, regions=regions)
     state = settled(gbp, graph, given).state
     tables = gbp.tables(graph)
-    potentials = region_potentials(tables, given)
+    potentials = region_potentials(graph, tables, given)
     log_beliefs = state.log_beliefs
     gradient = (tables.counting * (log_beliefs + 1 - potentials)).numpy()
     constraints = consistency_matrix(tables)
@@ -113,7 +113,7 @@ def test_the_quotient_of_beliefs_is_equation_4_2() -> None:
     gbp = GeneralizedBP(damping=0.0)
     tables = gbp.tables(graph)
     regions = tables.regions
-    potentials = region_potentials(tables, graph.no_evidence())
+    potentials = region_potentials(graph, tables, graph.no_evidence())
     generator = torch.Generator().manual_seed(0)
     old = tables.normalise_messages(torch.randn(tables.message_size, generator=generator, dtype=torch.float64))
     new, _ = pass_messages(tables, potentials, old, 0.0)
@@ -184,7 +184,7 @@ def test_a_converged_double_loop_is_a_fixed_point_of_the_messages() -> None:
     gbp = GeneralizedBP(method="double-loop")
     state = settled(gbp, graph, given).state
     tables = gbp.tables(graph)
-    potentials = region_potentials(tables, given)
+    potentials = region_potentials(graph, tables, given)
     columns = torch.eye(tables.message_size, dtype=torch.float64)
     matrix = tables.from_messages(columns).T.numpy()
     ones = np.zeros((tables.size, len(tables.sizes)))

@@ -82,7 +82,7 @@ def test_the_objective_at_consistent_beliefs_is_the_free_energy() -> None:
     gbp = GeneralizedBP(method="double-loop")
     state = run(gbp, graph, given, Limits(iterations=2000, tolerance=1e-11)).state
     tables = gbp.tables(graph)
-    potentials = region_potentials(tables, given)
+    potentials = region_potentials(graph, tables, given)
     value, gap = penalised_energy(tables, potentials, state.log_beliefs.exp(), 1e6)
     assert float(gap.abs().max()) < 1e-9
     assert float(-value) == pytest.approx(gbp.log_partition(graph, given, state).value, abs=1e-6)

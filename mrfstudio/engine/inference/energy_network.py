@@ -69,7 +69,9 @@ class EnergyNetwork(OnRegions):
         """The network for a graph's regions, made once."""
         tables = self.tables(graph)
         key = ("region network", id(tables), self.embedding, self.attention, self.residual_layers)
-        return graph.derived(key, lambda: RegionNetwork(tables, self.embedding, self.attention, self.residual_layers))
+        return graph.structural(
+            key, lambda: RegionNetwork(tables, self.embedding, self.attention, self.residual_layers)
+        )
 
     def penalty_at(self, iteration: int) -> float:
         """λ of a step, counted from 0."""
@@ -110,7 +112,7 @@ class EnergyNetworkOnGraph(Kernel):
 
     def init(self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence) -> NetworkState:
         tables = algorithm.tables(model)
-        potentials = region_potentials(tables, evidence)
+        potentials = region_potentials(model, tables, evidence)
         base = _base(algorithm.start, tables, potentials)
         batch = potentials.shape[:-1]
         parameters = algorithm.network(model).start(algorithm.seed, potentials.device, batch)
@@ -123,7 +125,7 @@ class EnergyNetworkOnGraph(Kernel):
         self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
     ) -> NetworkState:
         tables, network = algorithm.tables(model), algorithm.network(model)
-        potentials = region_potentials(tables, evidence)
+        potentials = region_potentials(model, tables, evidence)
         base = state.base
         if algorithm.start != "double-loop":  # evidence may have changed since the state began
             base = _base(algorithm.start, tables, potentials)
@@ -154,7 +156,7 @@ class EnergyNetworkOnGraph(Kernel):
         self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
     ) -> LogPartition:
         tables = algorithm.tables(model)
-        value = region_log_partition(tables, region_potentials(tables, evidence), state.log_beliefs)
+        value = region_log_partition(model, tables, region_potentials(model, tables, evidence), state.log_beliefs)
         return LogPartition(float(value), "estimate")
 
 

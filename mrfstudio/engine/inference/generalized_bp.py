@@ -88,7 +88,7 @@ class GeneralizedBPOnGraph(Kernel):
 
     def init(self, algorithm: GeneralizedBP, model: FactorGraph, evidence: Evidence) -> RegionMessages:
         tables = algorithm.tables(model)
-        potentials = region_potentials(tables, evidence)
+        potentials = region_potentials(model, tables, evidence)
         multipliers, uniform = double_loop(tables).start(potentials)
         messages = potentials.new_zeros((*potentials.shape[:-1], tables.message_size))
         looping = algorithm.method == "double-loop"
@@ -100,7 +100,7 @@ class GeneralizedBPOnGraph(Kernel):
         self, algorithm: GeneralizedBP, model: FactorGraph, evidence: Evidence, state: RegionMessages
     ) -> RegionMessages:
         tables = algorithm.tables(model)
-        potentials = region_potentials(tables, evidence)
+        potentials = region_potentials(model, tables, evidence)
         if algorithm.method == "double-loop" or (algorithm.method == "auto" and state.looping):
             swept = double_loop(tables).turn(potentials, state.multipliers, state.log_beliefs, algorithm.inner)
             return replace(
@@ -144,13 +144,13 @@ class GeneralizedBPOnGraph(Kernel):
         self, algorithm: GeneralizedBP, model: FactorGraph, evidence: Evidence, state: RegionMessages
     ) -> LogPartition:
         tables = algorithm.tables(model)
-        value = region_log_partition(tables, region_potentials(tables, evidence), state.log_beliefs)
+        value = region_log_partition(model, tables, region_potentials(model, tables, evidence), state.log_beliefs)
         return LogPartition(float(value), "estimate")
 
 
 def double_loop(tables: RegionTables) -> DoubleLoop:
     """The double loop's layout, made once for a region graph."""
-    return tables.graph.derived(("double loop", id(tables)), lambda: DoubleLoop(tables))
+    return tables.structure.structural(("double loop", id(tables)), lambda: DoubleLoop(tables))
 
 
 def pass_messages(tables: RegionTables, potentials: Tensor, messages: Tensor, damping: float) -> tuple[Tensor, Tensor]:

@@ -27,7 +27,7 @@ class OnRegions(Algorithm):
 
     def tables(self, graph: FactorGraph) -> RegionTables:
         """The regions of a graph, made once."""
-        return graph.derived("bethe regions", lambda: RegionTables(graph, bethe_regions(graph)))
+        return graph.structural("bethe regions", lambda: RegionTables(graph, bethe_regions(graph)))
 
 
 class OnCycles(OnRegions):
@@ -57,10 +57,10 @@ class OnCycles(OnRegions):
         def make() -> RegionTables:
             return RegionTables(graph, cycle_regions(graph, outer_face=self.outer_face, largest=self.largest))
 
-        return graph.derived(("cycle regions", self.outer_face, self.largest), make)
+        return graph.structural(("cycle regions", self.outer_face, self.largest), make)
 
 
-def region_potentials(tables: RegionTables, evidence: Evidence) -> Tensor:
+def region_potentials(graph: FactorGraph, tables: RegionTables, evidence: Evidence) -> Tensor:
     """log φ_R of all regions, evidence included, (…, entries)."""
-    local = tables.graph.local_potentials(evidence)
-    return evidence.derived(tables, "regions", lambda: tables.potentials(local))
+    local = graph.local_potentials(evidence)
+    return evidence.derived(graph, f"regions {id(tables)}", lambda: tables.potentials(graph, local))

@@ -73,7 +73,7 @@ class RegionNetwork:
             return [((self.tables.size,), 0.0)]
         width = self.width
         square = (width, width)
-        found: list[tuple[tuple[int, ...], float]] = [((self.tables.graph.variables, width), 1.0)]
+        found: list[tuple[tuple[int, ...], float]] = [((self.tables.structure.variables, width), 1.0)]
         found += [(square, 1 / width), (square, width**-0.5)] * self.attention
         for _ in range(self.residual):
             found += [(square, (2 / width) ** 0.5), ((1, width), 0.0), (square, width**-0.5), ((1, width), 0.0)]
@@ -139,7 +139,7 @@ class RegionNetwork:
     @cached_property
     def _parts(self) -> tuple[Tensor, Tensor, Tensor] | None:
         """Nodes of each connected part (parts, most), what of it is padding, and each node's place; None for one."""
-        labels = connected_parts(self.tables.graph)
+        labels = connected_parts(self.tables.structure)
         parts = int(labels.max()) + 1
         if parts == 1:
             return None

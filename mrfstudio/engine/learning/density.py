@@ -22,6 +22,7 @@ from torch import Tensor
 from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.learning.contract import BatchSource, Learner, TrainingData
+from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.registry import LEARNERS
 
 CHUNK = 100  # items of a validation that are worked on together
@@ -88,6 +89,10 @@ class Density:
 
     def alone(self) -> Tensor:
         """The most probable states (B, V) of the visible units without any coupling: where a search begins."""
+        raise NotImplementedError
+
+    def joint(self) -> FactorGraph:
+        """The whole distribution as a factor graph, hidden units included; gradients flow through its tables."""
         raise NotImplementedError
 
     def partition(self, inference: Inference) -> Partition:

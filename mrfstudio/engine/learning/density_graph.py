@@ -70,6 +70,9 @@ class GraphDensity(Density):
         graph = self.model.graph()
         return graph.packing.argmax(graph.unary).expand_as(self.visible)
 
+    def joint(self) -> FactorGraph:
+        return self.model.graph()
+
     def partition(self, inference: Inference) -> Partition:
         with torch.no_grad():
             graph = self.model.graph()

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -21,6 +23,7 @@ from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.learning.contract import BatchSource
 from mrfstudio.engine.learning.density import Density, Inference, Partition, chunks, density, pseudo_bits
 from mrfstudio.engine.learning.machine_moments import machine_refusal, moments_of
+from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.models.rbm import RBM
 
 ENTRIES_AT_ONCE = 4_000_000
@@ -115,6 +118,15 @@ class RBMDensity(MachineDensity):
     def asked(self) -> tuple[RBM, Evidence]:
         return self.model, self.model.no_evidence()
 
+    def joint(self) -> FactorGraph:
+        structure = machine_structure(self.hidden, self.couplings.shape[1], self.couplings.dtype)
+        biases = torch.cat([self.visible_bias[0], self.hidden_bias[0]])
+        unary = torch.zeros_like(structure.unary).index_copy(0, _ones(structure), biases)
+        table = self.couplings.reshape(-1)
+        nothing = torch.zeros_like(table)
+        tables = torch.stack([nothing, nothing, nothing, table]).reshape(2, 2, -1)
+        return structure.with_potentials(unary, [tables])
+
     @classmethod
     def refusal(cls, model: RBM, algorithm: Algorithm) -> str | None:
         return machine_refusal(model, algorithm)
@@ -137,6 +149,21 @@ class RBMDensity(MachineDensity):
                 seen = cls(model, source[part])
                 total += float(seen.score(seen.visible).double().sum())
         return {"nll": log_z - total / len(source), **pseudo}
+
+
+@lru_cache(maxsize=4)
+def machine_structure(hidden: int, visible: int, dtype: torch.dtype) -> FactorGraph:
+    """Visible units, then hidden ones, with a factor for each pair in the order of A (H, V)."""
+    pairs = torch.cartesian_prod(torch.arange(hidden), torch.arange(visible))
+    scopes = torch.stack([visible + pairs[:, 0], pairs[:, 1]])
+    tables = torch.zeros(2, 2, len(pairs), dtype=dtype)
+    group = FactorGroup(tables, scopes, torch.arange(len(pairs)))
+    return FactorGraph(np.full(visible + hidden, 2), [group], dtype=dtype)
+
+
+def _ones(structure: FactorGraph) -> Tensor:
+    """Where state 1 of each variable lies in the packing."""
+    return structure.packing.entry_of(torch.ones(structure.variables, dtype=torch.int64))
 
 
 @torch.no_grad()

@@ -82,11 +82,13 @@ class Marginals:
 
 
 class RegionTables:
-    """The layout of one region graph over one factor graph. `order` lists regions as they lie in the vector."""
+    """The layout of one region graph, for all factor graphs of one structure (`FactorGraph.structural`). `order` lists
+    regions as they lie in the vector.
+    """
 
-    def __init__(self, graph: FactorGraph, regions: RegionGraph) -> None:
-        self.graph, self.regions = graph, regions
-        self.shapes = [tuple(int(graph.cardinalities[v]) for v in region) for region in regions.regions]
+    def __init__(self, structure: FactorGraph, regions: RegionGraph) -> None:
+        self.structure, self.regions = structure, regions
+        self.shapes = [tuple(int(structure.cardinalities[v]) for v in region) for region in regions.regions]
         logs = [float(np.log2(shape).sum()) for shape in self.shapes]
         total = sum(2.0**size for size in logs)
         if total > MOST_ENTRIES:
@@ -116,19 +118,19 @@ class RegionTables:
 
     # Potentials -------------------------------------------------------------------------------------------------------
 
-    def potentials(self, local: Tensor) -> Tensor:
-        """log φ_R: local potentials (…, size of the packing) and the factors of each region, (…, entries).
+    def potentials(self, graph: FactorGraph, local: Tensor) -> Tensor:
+        """log φ_R of a graph: local potentials (…, size of the packing) and the factors of each region, (…, entries).
 
         What is forbidden counts as `FORBIDDEN` below the largest: quotients of beliefs then always have a value.
         """
         finite = local.clamp(min=FORBIDDEN) if bool(torch.isneginf(local).any()) else local
-        flat = [table.reshape(-1) for table in self.graph.finite_tables()]
+        flat = [table.reshape(-1) for table in graph.finite_tables()]
         tables = torch.cat(flat) if flat else local.new_zeros(0)
         return self._potential_sum(torch.cat([finite, tables.expand(*local.shape[:-1], -1)], -1))
 
     @cached_property
     def _potential_sum(self) -> GatherSum:
-        graph = self.graph
+        graph = self.structure
         starts, start = [], graph.packing.size
         for group in graph.groups:
             starts += [(start + number, group.count) for number in range(group.count)]
@@ -204,7 +206,7 @@ class RegionTables:
             for inner in sorted(below[region]):
                 entry = np.zeros(digits.shape[1], dtype=np.int64)
                 for variable in self.regions.regions[inner]:
-                    entry = entry * self.graph.cardinalities[variable] + digits[axis[variable]]
+                    entry = entry * self.structure.cardinalities[variable] + digits[axis[variable]]
                 for number, parent, _ in into[inner]:
                     if parent not in below[region]:
                         terms.append(self.message_offsets[number] + entry)
@@ -271,13 +273,13 @@ class RegionTables:
 
     @cached_property
     def _nodes(self) -> tuple[Marginals, Tensor]:
-        packing = self.graph.packing
-        targets = [(variable,) for variable in range(self.graph.variables)]
+        packing = self.structure.packing
+        targets = [(variable,) for variable in range(self.structure.variables)]
         marginals, listed = self._targets(targets)
         place = np.zeros(packing.size, dtype=np.int64)
         start = 0
         for (variable,) in (targets[t] for t in listed):
-            states = np.arange(self.graph.cardinalities[variable])
+            states = np.arange(self.structure.cardinalities[variable])
             place[packing.base[variable] + states * packing.stride[variable]] = start + states
             start += len(states)
         return marginals, torch.from_numpy(place)
@@ -285,7 +287,7 @@ class RegionTables:
     def factor_beliefs(self, tables: Tensor) -> list[Tensor]:
         """Marginals of every factor's variables, (…, k_1, …, k_r, n) for each group of factors."""
         found = []
-        for group, (marginals, back) in zip(self.graph.groups, self._factors, strict=True):
+        for group, (marginals, back) in zip(self.structure.groups, self._factors, strict=True):
             flat = marginals(tables).unflatten(-1, (group.count, -1))
             ordered = flat.index_select(-2, back.to(tables.device)).movedim(-2, -1)
             found.append(ordered.unflatten(-2, group.shape))
@@ -295,7 +297,7 @@ class RegionTables:
     def _factors(self) -> list[tuple[Marginals, Tensor]]:
         found = []
         first = 0
-        for group in self.graph.groups:
+        for group in self.structure.groups:
             homes = {}
             for region in sorted(range(len(self.sizes)), key=lambda r: -self.sizes[r]):
                 homes.update(dict.fromkeys(self.regions.factors[region], region))
