@@ -97,8 +97,8 @@ class Comparer:
         if answer.computing:
             return "computing", None, "Exact marginals are being computed beside the window…"
         self.reference = begun
-        letter = LETTERS[first.number]
-        return "lane", first.number, f"{answer.reason}: lanes are compared with lane {letter} instead."
+        reason = answer.reason[:1].lower() + answer.reason[1:]
+        return "lane", first.number, f"Compared with lane {LETTERS[first.number]}: {reason}."
 
     # Numbers ----------------------------------------------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ class Lane:
     @property
     def diverging(self) -> bool:
         """Whether the residual has grown or oscillated since half of `WATCHED` iterations."""
-        if len(self.residuals) < WATCHED or min(self.residuals) < NOISE:
+        if self.algorithm.sampling or len(self.residuals) < WATCHED or min(self.residuals) < NOISE:
             return False
         half = WATCHED // 2
         return math.fsum(self.residuals[half:]) > 0.99 * math.fsum(self.residuals[:half])

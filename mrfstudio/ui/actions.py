@@ -128,6 +128,12 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
                 "Ctrl+K",
                 checkable=True,
             ),
+            window(
+                "show_comparison",
+                "Comparison of lanes",
+                "All lanes against exact inference: curves, marginals, and a table that sorts and exports.",
+                "Ctrl+Shift+K",
+            ),
         ),
     ),
     "Model": (

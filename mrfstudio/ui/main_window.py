@@ -27,11 +27,11 @@ from mrfstudio.ui.files import Files
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.menus import Menus
 from mrfstudio.ui.panels.badge import Badge
+from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, dock
 from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
-from mrfstudio.ui.workspaces.canvases import LETTERS
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
 from mrfstudio.ui.workspaces.train import TrainWorkspace
@@ -197,12 +197,14 @@ class MainWindow(QMainWindow):
         before: QDockWidget | None = None
         for extra in workspace.extra_docks():
             added = dock(self, extra.name, extra.title, extra.widget, extra.area)
-            if before is None:
+            if extra.area == Qt.DockWidgetArea.BottomDockWidgetArea:
+                self.tabifyDockWidget(self.curves_dock, added)
+            elif before is None:
                 # Between canvas and controls, so that the inspector stays beside it.
                 self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
+                before = added
             else:  # further ones share its place
                 self.tabifyDockWidget(before, added)
-            before = added
             added.setWhatsThis(extra.help)
             added.hide()
             added.visibilityChanged.connect(lambda shown, name=extra.name: workspace.on_dock(name, shown))

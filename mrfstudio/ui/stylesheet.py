@@ -69,6 +69,17 @@ QCheckBox::indicator:checked, QGroupBox::indicator:checked, QTableView::indicato
 QCheckBox::indicator:focus { border: 2px solid $focus; }
 QCheckBox::indicator:disabled { border-color: $border; background: $window; }
 
+QRadioButton { spacing: ${p4}px; }
+QRadioButton::indicator {
+  width: ${p14}px; height: ${p14}px; border: 1px solid $outline; border-radius: ${p7}px; background: $surface;
+}
+QRadioButton::indicator:hover { border-color: $accent; background: $accent_soft; }
+QRadioButton::indicator:checked {
+  width: ${p8}px; height: ${p8}px; border: ${p4}px solid $accent; background: $accent_text;
+}
+QRadioButton::indicator:focus { border-color: $focus; background: $accent_soft; }
+QRadioButton::indicator:disabled { border-color: $border; background: $window; }
+
 QSlider:horizontal { min-height: ${knob_room}px; }
 QSlider::groove:horizontal { height: ${p4}px; border-radius: ${p2}px; background: $border; margin: 0 ${p2}px; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: ${p2}px; }

@@ -101,6 +101,8 @@ class Algorithm(Parameters):
     """Whether gradients may be taken through `step`."""
     single_step: ClassVar[bool] = False
     """Whether one step gives the answer (exact inference)."""
+    sampling: ClassVar[bool] = False
+    """Whether the residual is an error of sampling: it may go up and down without anything diverging."""
 
     def supports(self, model: Model) -> str | None:
         """None, or one sentence that says why not and names an algorithm that can."""

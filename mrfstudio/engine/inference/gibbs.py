@@ -30,6 +30,8 @@ class Gibbs(Algorithm):
         "Estimates marginals from samples of many chains; the residual is the largest standard error of a marginal."
     )
 
+    sampling = True
+
     chains: int = integer(64, "Independent chains that run side by side.", low=2, high=65536, logarithmic=True)
     burn_in: int = integer(100, "Sweeps that are thrown away at the beginning.", low=0, unit="sweeps")
     sampler: str = choice(

@@ -24,6 +24,12 @@ def node_colours(marginal: np.ndarray, colours: Colours) -> np.ndarray:
     return np.clip(marginal @ labels + 0.5, 0, 255).astype(np.uint8)
 
 
+def value_colours(values: np.ndarray, colours: Colours) -> np.ndarray:
+    """(n, 3) uint8 of numbers (n,) from 0 to 1, such as errors: the orange half of the map of marginals."""
+    table = colormap(f"diverging {colours.name}")
+    return table[np.clip(128 + 127 * values + 0.5, 0, 255).astype(np.uint8)]
+
+
 def state_colour(state: int, states: int, colours: Colours) -> tuple[int, int, int]:
     """The colour of a node that is surely in one state."""
     sure = np.zeros((1, max(states, 2)), np.float32)

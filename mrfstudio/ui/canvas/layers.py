@@ -68,6 +68,12 @@ SEGMENT_LAYERS: tuple[Layer, ...] = (
         "Where two lanes disagree: half the summed difference of their label probabilities.",
         bar=Bar("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
     ),
+    Layer(
+        "error",
+        "Error",
+        "How far each marginal is from exact inference, or from the lane chosen as the reference.",
+        bar=Bar("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
+    ),
     Layer("clone", "Clones", "The most probable clone of each contour pixel; every clone has its own hue."),
     Layer(
         "ownership",

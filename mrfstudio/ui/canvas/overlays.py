@@ -161,6 +161,7 @@ PAINTERS = {
     "entropy": entropy,
     "residual": residual,
     "difference": difference,
+    "error": difference,
     "clone": clones,
     "ownership": ownership,
     "mask": mask,

@@ -19,7 +19,7 @@ from mrfstudio.ui.canvas.pending import Patch, Pending
 from mrfstudio.ui.canvas.transform import Transform
 
 GIVEN = ("grey", "truth", "observed", "mask")
-INFERRED = ("belief", "decoded", "entropy", "residual", "difference", "clone", "ownership")
+INFERRED = ("belief", "decoded", "entropy", "residual", "difference", "error", "clone", "ownership")
 DIMMED = 0.4  # opacity of results that are older than the evidence
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
@@ -34,10 +36,12 @@ class Curves(QWidget):
 
     command = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, measures: Sequence[str] | None = None, parent: QWidget | None = None) -> None:
+        """All measures, or those of these names."""
         super().__init__(parent)
         self.series = AllSeries()
-        self.plots = {measure.name: CurvePlot(measure) for measure in MEASURES}
+        wanted = (measure for measure in MEASURES if measures is None or measure.name in measures)
+        self.plots = {measure.name: CurvePlot(measure) for measure in wanted}
         self.empty = QLabel("Curves appear here as soon as inference runs.")
         self.empty.setProperty("role", "muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -58,6 +62,9 @@ class Curves(QWidget):
         if frame.cut == 0 or before != set(self.series.lanes):
             for plot in self.plots.values():
                 plot.forget_range()
+        log_z = None if frame.comparison is None else frame.comparison.log_partition
+        if "log_partition" in self.plots:
+            self.plots["log_partition"].set_level(None if log_z is None else ("exact", -log_z))
         for plot in self.plots.values():
             plot.draw(self.series, frame.iteration)
         self._show_what_is_there()

@@ -53,6 +53,8 @@ class CurvePlot(QWidget):
         self.end = next_end(0)
         """The right end of the horizontal axis."""
         self.range: Range | None = measure.start
+        self.level: tuple[str, float] | None = None
+        """A value to compare with, and what it is called: a dashed line across."""
         self._hover: float | None = None
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -81,8 +83,14 @@ class CurvePlot(QWidget):
                 self.end = max(self.end, next_end(int(x[-1])))
                 low, high = float(y.min()), float(y.max())
                 self.range = roomy(self.range, low, high, whole=self.measure.logarithmic)
+        if self.level is not None and self.has_data:
+            self.range = roomy(self.range, self.level[1], self.level[1])
         self.end = max(self.end, next_end(iteration))
         self.update()
+
+    def set_level(self, level: tuple[str, float] | None) -> None:
+        """Show a value across the plot, or none; the next `draw` makes room for it."""
+        self.level = level
 
     def forget_range(self) -> None:
         """Let the axes shrink again."""
@@ -148,6 +156,7 @@ class CurvePlot(QWidget):
             at = self.place(self.iteration_at(self._hover), 0).x()
             painter.setPen(QPen(faded(colours.accent, 0.6), 1))
             painter.drawLine(QLineF(at, area.top(), at, area.bottom()))
+        self._paint_level(painter)
         for lane, series in self.series.lanes.items():
             self._paint_line(painter, lane, series)
         painter.restore()
@@ -174,6 +183,18 @@ class CurvePlot(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
         painter.drawEllipse(polygon.last(), width + 1, width + 1)  # a single point is a point, not nothing
+
+    def _paint_level(self, painter: QPainter) -> None:
+        if self.level is None or not self.has_data:
+            return
+        name, value = self.level
+        colours, area, y = colours_of(self), self.area(), self.place(0, value).y()
+        painter.setPen(QPen(QColor(colours.text), 1, Qt.PenStyle.DashLine))
+        painter.drawLine(QLineF(area.left(), y, area.right(), y))
+        painter.setPen(QColor(colours.muted))
+        above = y - px(self, 3) if y - area.top() > self.fontMetrics().height() else y + self.fontMetrics().ascent()
+        wide = self.fontMetrics().horizontalAdvance(name)
+        painter.drawText(QPointF(area.right() - wide - px(self, 4), above), name)
 
     def _paint_axes(self, painter: QPainter) -> None:
         colours, area, metrics = colours_of(self), self.area(), self.fontMetrics()

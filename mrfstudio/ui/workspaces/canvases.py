@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
@@ -10,9 +11,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidg
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.frames import Frame, LaneFrame
 from mrfstudio.ui.canvas import Canvas
+from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.theme import px
 
-LETTERS = "ABCDEF"
 GIVEN = ("observed", "hints", "truth", "difference")
 
 
@@ -31,6 +32,8 @@ class Canvases(QSplitter):
         self.first, self.second = Canvas(), Canvas()
         self.headings = (QLabel(), QLabel())
         self._linking = False
+        self.pair: tuple[int, int | None] = (0, None)
+        """The lanes at the left and at the right; where they are not in a frame, its first two."""
         self._places: list[QWidget] = []
         for canvas, heading in zip((self.first, self.second), self.headings, strict=True):
             self._places.append(self._place(canvas, heading))
@@ -76,12 +79,19 @@ class Canvases(QSplitter):
         return (self.first, self.second) if self.comparing else (self.first,)
 
     def set_frame(self, frame: Frame) -> None:
-        for canvas, heading, lane in zip((self.first, self.second), self.headings, frame.lanes, strict=False):
+        shown = self.shown(frame)
+        for canvas, heading, lane in zip((self.first, self.second), self.headings, shown, strict=False):
             canvas.set_lane(lane.lane)
             if self.comparing:
                 heading.setText(titled(lane))
         for canvas in (self.first, self.second):  # the hidden one too, or it would stay stale
             canvas.set_frame(frame)
+
+    def shown(self, frame: Frame) -> tuple[LaneFrame, ...]:
+        """The one or two lanes of a frame that are looked at."""
+        by_number = {lane.lane: lane for lane in frame.lanes}
+        chosen = [by_number.pop(number) for number in self.pair if number in by_number]
+        return (*chosen, *by_number.values())[:2]
 
     def set_visible_layers(self, visible: Mapping[str, float], direction: int | None) -> None:
         """Layers with their opacity; where the lanes differ is shown on the second canvas instead of its labels."""
@@ -115,4 +125,5 @@ class Canvases(QSplitter):
 
 def titled(lane: LaneFrame) -> str:
     """`A  grid-border-64, iteration 15`."""
-    return f"<b>{LETTERS[lane.lane]}</b>&nbsp; {lane.model.rsplit('/', 1)[-1]}, iteration {lane.iteration}"
+    what = lane.title or f"{lane.model.rsplit('/', 1)[-1]}, {lane.algorithm}"
+    return f"<b>{LETTERS[lane.lane]}</b>&nbsp; {escape(what)}, iteration {lane.iteration}"

@@ -11,6 +11,8 @@ from mrfstudio.engine.frames import Frame, Loaded, ModelNote
 from mrfstudio.ui.canvas.layers import Layer
 from mrfstudio.ui.panels.heat_map import DirectionMaps
 from mrfstudio.ui.panels.inspector import Inspector
+from mrfstudio.ui.panels.lane_manager import LaneManager
+from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.panels.layer_list import LayerList
 from mrfstudio.ui.panels.legend import Legend
 from mrfstudio.ui.theme import px
@@ -22,6 +24,8 @@ class LaneControls(QWidget):
 
     command = Signal(object)
     layers_changed = Signal()
+    pair_changed = Signal(object)
+    """Other lanes are to be shown side by side: see `LaneManager.pair`."""
     other_model = Signal()
 
     def __init__(
@@ -43,7 +47,9 @@ class LaneControls(QWidget):
         margin = px(self, 10)
         self._column.setContentsMargins(margin, margin, margin, margin)
         self._column.setSpacing(px(self, 10))
-        self._column.addWidget(self.first)
+        self.lanes = LaneManager()
+        self._group("Lanes", self.lanes)
+        self.first_group = self._group("First lane", self.first)
         self.second_group = self._group("Second lane", self.second)
         self._group("Layers", self.layers, *below, self.legend)
         self._group("Inspector", inspector)
@@ -51,6 +57,8 @@ class LaneControls(QWidget):
         for panel in (self.first, self.second):
             panel.command.connect(self.command)
             panel.other_model.connect(self.other_model)
+        self.lanes.command.connect(self.command)
+        self.lanes.pair_changed.connect(self.pair_changed)
         self.layers.changed.connect(self._layers_changed)
         self.compare(False)
 
@@ -73,14 +81,20 @@ class LaneControls(QWidget):
         return self.first.models
 
     def on_loaded(self, engine: Loaded, workspace: str) -> None:
-        for panel in (self.first, self.second):
+        for panel in (self.first, self.second, self.lanes):
             panel.on_loaded(engine, workspace)
 
     def set_frame(self, frame: Frame) -> None:
         """Show what the lanes run, and which layers have a meaning."""
         if frame.applied >= self._newest_edit:  # an older frame would pull a slider out of the hand
-            for panel, lane in zip((self.first, self.second), frame.lanes, strict=False):
-                panel.set_lane(lane, frame.lanes[0], frame.limits)
+            self.lanes.set_frame(frame)
+            shown = {lane.lane: lane for lane in frame.lanes}
+            for panel, group, number in zip(
+                (self.first, self.second), (self.first_group, self.second_group), self.lanes.pair, strict=True
+            ):
+                if number in shown:
+                    panel.set_lane(shown[number], frame.lanes[0], frame.limits)
+                    group.setTitle(f"Lane {LETTERS[number]}")
         truth = self.layers.boxes.get("truth")
         known = "truth" in frame.layers
         if truth is not None and truth.isEnabled() != known:

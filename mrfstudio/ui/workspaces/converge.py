@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -24,10 +25,12 @@ from mrfstudio.engine.commands import (
 )
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, Swings, Tip
 from mrfstudio.ui.canvas.graph_input import GraphCanvas
-from mrfstudio.ui.canvas.graph_look import state_colour
+from mrfstudio.ui.canvas.graph_look import state_colour, value_colours
+from mrfstudio.ui.colours import colours_of, rgb
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.advice_bar import AdviceBar
 from mrfstudio.ui.panels.graph_palette import GraphPalette
+from mrfstudio.ui.panels.lane_manager import Pair
 from mrfstudio.ui.panels.message_inspector import MessageInspector
 from mrfstudio.ui.panels.sigma_panel import SigmaPanel
 from mrfstudio.ui.panels.transport import TransportBar
@@ -35,6 +38,7 @@ from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import Scrolled
 from mrfstudio.ui.theme import px
 from mrfstudio.ui.workspaces.base import ExtraDock, Workspace
+from mrfstudio.ui.workspaces.comparing import Comparing
 from mrfstudio.ui.workspaces.converge_controls import ConvergeControls
 from mrfstudio.ui.workspaces.converge_files import ConvergeFiles
 from mrfstudio.ui.workspaces.converge_questions import Questions
@@ -82,17 +86,20 @@ class ConvergeWorkspace(RunActions, Workspace):
         self.messages, self.sigma = MessageInspector(), SigmaPanel()
         self.files = ConvergeFiles(self)
         self.questions = Questions(controller, self.name, self)
+        self.comparing = Comparing(self, self)
         self.centre = self._centre()
         self.curves: Any = None
         self.lane = 0
         """The lane that is shown."""
+        self.other: int | None = None
+        """The lane that it is compared with."""
         self.edge: int | None = None
         self.node: int | None = None
         self._view: SetView | None = None
         self._advised = 0
         self._edges: Any = None
         self._messages_shown = False
-        self.readers = Readers((self._show_controls, self._show_curves), self)
+        self.readers = Readers((self._show_controls, self._show_curves, self.comparing.set_frame), self)
         self.advice.show_text(ADVICE[0])
         self._connect()
 
@@ -102,7 +109,8 @@ class ConvergeWorkspace(RunActions, Workspace):
         self.canvas.play_pause.connect(self.transport.toggle_play)
         self.canvas.node_clicked.connect(self.inspect_node)
         self.canvas.edge_clicked.connect(self.inspect_edge)
-        self.controls.lane_chosen.connect(self.choose_lane)
+        self.controls.pair_chosen.connect(self.choose_pair)
+        self.controls.colouring_changed.connect(self.recolour)
         self.controls.graph.open_file.connect(self.files.open_graph_file)
         self.advice.chosen.connect(self.follow)
         self.sigma.chosen.connect(self.go_to)
@@ -142,10 +150,11 @@ class ConvergeWorkspace(RunActions, Workspace):
         newest = self.controller.newest
         if newest is not None and newest.workspace == self.name:
             self.curves.set_frame(newest)
+        self.comparing.make()
         return self.curves
 
     def doers(self) -> tuple[QObject, ...]:
-        return (self, self.files)
+        return (self, self.files, self.comparing)
 
     def extra_docks(self) -> list[ExtraDock]:
         right = Qt.DockWidgetArea.RightDockWidgetArea
@@ -154,11 +163,14 @@ class ConvergeWorkspace(RunActions, Workspace):
         return [
             ExtraDock(MESSAGES, "Messages", self.messages, right, about_messages),
             ExtraDock(MAP, "Map of σ_max", self.sigma, right, about_map),
+            self.comparing.dock(),
         ]
 
     def on_dock(self, name: str, shown: bool) -> None:
         if name == MAP:
             self.questions.show_map(shown)
+        elif name == self.comparing.dock_name:
+            self.comparing.on_shown(shown)
         elif name == MESSAGES:
             self._messages_shown = shown
             if not shown and self.edge is not None:
@@ -170,6 +182,7 @@ class ConvergeWorkspace(RunActions, Workspace):
 
     def on_loaded(self, engine: Loaded) -> None:
         self.controls.on_loaded(engine, self.name)
+        self.comparing.on_loaded(engine)
         newest = self.controller.newest
         if newest is not None and newest.workspace == self.name:
             self.on_frame(newest)
@@ -184,12 +197,23 @@ class ConvergeWorkspace(RunActions, Workspace):
         if lane is not None and lane.lane != self.lane:
             self.choose_lane(lane.lane)
         self.canvas.set_frame(frame)
+        self.canvas.set_values(self._node_values(frame, lane))
         self.transport.set_frame(frame)
         if frame.graph is not None:
             self.palette.set_states(int(frame.graph.states.max(initial=2)))
         if lane is not None:
             self.questions.on_frame(frame, lane)
         self.readers.take(frame)
+
+    def _node_values(self, frame: Frame, lane: LaneFrame | None) -> np.ndarray | None:
+        """What nodes show instead of marginals: how far they are from the reference or from another lane, (n,)."""
+        name, colours = self.controls.coloured_by, colours_of(self.canvas)
+        if lane is None or frame.graph is None or name == "marginal":
+            return None
+        picture = lane.pictures.get(name)
+        if picture is None or picture.size < frame.graph.nodes:  # not known yet, which is not the same as no error
+            return np.tile(np.array(rgb(colours.grid), np.uint8), (frame.graph.nodes, 1))
+        return value_colours(picture.ravel()[: frame.graph.nodes], colours)
 
     def _notice_graph(self, frame: Frame) -> None:
         """Other nodes and edges: what was chosen means nothing any more, and curves have other ranges."""
@@ -264,14 +288,37 @@ class ConvergeWorkspace(RunActions, Workspace):
 
     def send_view(self, again: bool = False) -> None:
         """Tell the session what is looked at; `again` even if it was told, because it is another session."""
-        view = SetView(PICTURES, edge=self.edge, lane=self.lane)
+        wanted = {*PICTURES, self.controls.coloured_by, *self.comparing.wanted_pictures()}
+        view = SetView(
+            tuple(sorted(wanted)),
+            edge=self.edge,
+            lane=self.lane,
+            apart=self.other,
+            reference=self.comparing.reference,
+        )
         if again or view != self._view:
             self._view = view
             self.controller.post(view)
 
+    def choose_pair(self, pair: Pair) -> None:
+        """Show a lane, and compare it with another."""
+        self.other = pair[1]
+        if pair[0] != self.lane:
+            self.choose_lane(pair[0])
+        else:
+            self.send_view()
+
+    def recolour(self) -> None:
+        """Nodes are to show something else."""
+        self.send_view()
+        newest = self.controller.newest
+        if newest is not None and newest.workspace == self.name:
+            self.on_frame(newest)
+
     def choose_lane(self, lane: int) -> None:
         """Show another lane on canvas, gauge and form."""
         self.lane = self.canvas.lane = lane
+        self.controls.lanes.show_lane(lane)
         self._on_swings(None)
         self.lane_changed.emit(lane)
         self.send_view()

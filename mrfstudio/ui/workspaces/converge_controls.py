@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QGroupBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QStandardItemModel
+from PySide6.QtWidgets import QComboBox, QGroupBox, QLabel, QVBoxLayout, QWidget
 
 from mrfstudio.engine.catalogue import Field
-from mrfstudio.engine.commands import AddLane, RemoveLane, SetPart
+from mrfstudio.engine.commands import SetPart
 from mrfstudio.engine.frames import Frame, GraphFrame, LaneFrame, Loaded
 from mrfstudio.ui.canvas.graph_look import state_colour
 from mrfstudio.ui.canvas.layers import Bar
 from mrfstudio.ui.panels.gauge import Gauge
 from mrfstudio.ui.panels.graph_form import GraphForm
 from mrfstudio.ui.panels.inspector import ShareList
+from mrfstudio.ui.panels.lane_manager import LaneManager
 from mrfstudio.ui.panels.legend import ColourBar
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.theme import px
-from mrfstudio.ui.workspaces.canvases import LETTERS
 from mrfstudio.ui.workspaces.model_panel import ModelPanel
 
 FIELD = Field("field", "number", 0.0, "The field of this node before the graph's strength scales it.", low=-10, high=10)
 NOTHING = "Click a node with the Inspect tool, or with Alt, to see its marginal here."
-FIRST_CHOICES = ("bp", "alpha-bp", "exact", "trw", "mean-field", "gibbs")
-"""What a further lane runs: the first of these that no lane runs yet."""
-MOST_LANES = 6
+SIDES = (("S", "shown on canvas, gauge and form"), ("C", "compared with it where nodes show the difference"))
+COLOURINGS = {
+    "marginal": "Marginal",
+    "error": "Error against the reference",
+    "difference": "Difference from the lane C",
+}
+"""What the colour of a node can mean."""
+NODE_BAR = Bar("diverging", "probability", ((0.0, "0"), (0.5, "½"), (1.0, "1")))
+ERROR_BAR = Bar("difference", "of probability", ((0.0, "0"), (0.5, "½"), (1.0, "1")))
 
 
 class LanePanel(ModelPanel):
@@ -46,19 +53,21 @@ class ConvergeControls(QWidget):
     """One column of groups; emits commands."""
 
     command = Signal(object)
-    lane_chosen = Signal(int)
+    pair_chosen = Signal(object)
+    """The lane to show and the one to compare it with, as `LaneManager.pair`."""
+    colouring_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._newest_edit = 0
         self.graph, self.gauge, self.algorithm = GraphForm(), Gauge(), LanePanel()
-        self.lane = QComboBox()
-        self.lane.setToolTip("The lane that canvas, gauge and these parameters show.")
-        self.lane.setAccessibleName("Lane")
-        self.add_lane, self.remove_lane = (
-            self._small("+", "Add a lane: another algorithm on the same graph and evidence. All lanes begin anew."),
-            self._small("−", "Remove the chosen lane."),
-        )
+        self.lanes = LaneManager(SIDES)
+        self.colouring = QComboBox()
+        for name, title in COLOURINGS.items():
+            self.colouring.addItem(title, name)
+        self.colouring.setToolTip("What the colour of a node means.")
+        self.colouring.setAccessibleName("Colour of nodes")
+        self.colouring.activated.connect(lambda _: self.colouring_changed.emit())
         self.inspector = NodeInspector()
         self._column = QVBoxLayout(self)
         margin = px(self, 10)
@@ -66,46 +75,22 @@ class ConvergeControls(QWidget):
         self._column.setSpacing(px(self, 10))
         self._group("Guarantee", self.gauge)
         self._group("Graph", self.graph)
-        self._group("Algorithm", self._lane_row(), self.algorithm)
+        self._group("Lanes", self.lanes)
+        self._group("Algorithm", self.algorithm)
         self._group("Colours", *self._legend())
         self._group("Node", self.inspector)
         self._column.addStretch(1)
-        for source in (self.graph, self.algorithm, self.inspector):
+        for source in (self.graph, self.algorithm, self.inspector, self.lanes):
             source.command.connect(self.command)
-        self.lane.activated.connect(lambda index: self.lane_chosen.emit(self.lane.itemData(index)))
-        self.add_lane.clicked.connect(self._add)
-        self.remove_lane.clicked.connect(lambda: self.command.emit(RemoveLane(self.lane.currentData())))
-        self._lanes: tuple[LaneFrame, ...] = ()
-
-    def _small(self, text: str, help: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(text)
-        button.setToolTip(help)
-        button.setAccessibleName(help)
-        return button
-
-    def _lane_row(self) -> QWidget:
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        label = QLabel("&Lane")
-        label.setBuddy(self.lane)
-        self.lane.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.lane.setMinimumContentsLength(12)
-        row.addWidget(label)
-        row.addWidget(self.lane, 1)
-        row.addWidget(self.add_lane)
-        row.addWidget(self.remove_lane)
-        return holder
+        self.lanes.pair_changed.connect(self.pair_chosen)
 
     def _legend(self) -> tuple[QWidget, ...]:
-        nodes = Bar("diverging", "probability", ((0.0, "0"), (0.5, "½"), (1.0, "1")))
         lines = Bar("change", "probability", ((0.0, "10⁻⁵"), (0.45, "10⁻³"), (0.75, "10⁻²"), (1.0, "0.3")))
-        self.node_bar = ColourBar("Node: P(state 1)", nodes)
+        self.node_bar = ColourBar("Node: P(state 1)", NODE_BAR)
         self.line_bar = ColourBar("Line: change of the message to that end", lines)
         self.marks = QLabel("Squares have evidence. Striped messages oscillate.", wordWrap=True)
         self.marks.setProperty("role", "muted")
-        return self.node_bar, self.line_bar, self.marks
+        return self.colouring, self.node_bar, self.line_bar, self.marks
 
     def _group(self, title: str, *widgets: QWidget) -> None:
         group = QGroupBox(title)
@@ -118,6 +103,7 @@ class ConvergeControls(QWidget):
     def on_loaded(self, engine: Loaded, workspace: str) -> None:
         self.graph.on_loaded(engine)
         self.algorithm.on_loaded(engine, workspace)
+        self.lanes.on_loaded(engine, workspace)
 
     def posted(self, number: int) -> None:
         """An edit got this number; frames before it do not show it yet."""
@@ -127,34 +113,40 @@ class ConvergeControls(QWidget):
         """Show the graph and the chosen lane."""
         if frame.applied < self._newest_edit:  # an older frame would pull a slider out of the hand
             return
-        self._show_lanes(frame.lanes, lane.lane)
+        self.lanes.set_frame(frame)
+        self._offer_difference(len(frame.lanes) > 1)
         self.algorithm.choose(lane.lane)
         self.algorithm.set_lane(lane, frame.lanes[0], frame.limits)
         if frame.graph is not None:
             self.graph.set_graph(frame.graph, frame.name)
-            title = "Node: P(state 1)" if int(frame.graph.states.max(initial=2)) == 2 else "Node: mixture of its states"
-            if self.node_bar.title != title:
-                self.node_bar.title = title
-                self.node_bar.setVisible(title.endswith(")"))
-                self.node_bar.update()
+            self._explain_nodes(int(frame.graph.states.max(initial=2)))
 
-    def _show_lanes(self, lanes: tuple[LaneFrame, ...], chosen: int) -> None:
-        titles = [f"{LETTERS[lane.lane]}   {lane.algorithm}" for lane in lanes]
-        with QSignalBlocker(self.lane):
-            if [self.lane.itemText(index) for index in range(self.lane.count())] != titles:
-                self.lane.clear()
-                for title, lane in zip(titles, lanes, strict=True):
-                    self.lane.addItem(title, lane.lane)
-            self.lane.setCurrentIndex(self.lane.findData(chosen))
-        self._lanes = lanes
-        self.add_lane.setEnabled(len(lanes) < MOST_LANES)
-        self.remove_lane.setEnabled(len(lanes) > 1)
+    @property
+    def coloured_by(self) -> str:
+        """What the colour of a node means: a key of `COLOURINGS`."""
+        name: str = self.colouring.currentData()
+        return name
 
-    def _add(self) -> None:
-        used = {lane.algorithm for lane in self._lanes}
-        name = next((each for each in FIRST_CHOICES if each not in used), FIRST_CHOICES[0])
-        if self._lanes:
-            self.command.emit(AddLane(self._lanes[0].model, name))
+    def _offer_difference(self, several: bool) -> None:
+        """Without a second lane there is nothing to differ from."""
+        model = self.colouring.model()
+        assert isinstance(model, QStandardItemModel)
+        item = model.item(list(COLOURINGS).index("difference"))
+        if item.isEnabled() != several:
+            item.setEnabled(several)
+            if not several and self.coloured_by == "difference":
+                self.colouring.setCurrentIndex(0)
+                self.colouring_changed.emit()
+
+    def _explain_nodes(self, states: int) -> None:
+        by_belief = self.coloured_by == "marginal"
+        belief = "Node: P(state 1)" if states == 2 else "Node: mixture of its states"
+        title = belief if by_belief else f"Node: {COLOURINGS[self.coloured_by].lower()}"
+        if self.node_bar.title != title:
+            self.node_bar.title = title
+            self.node_bar.bar = NODE_BAR if by_belief else ERROR_BAR
+            self.node_bar.setVisible(not by_belief or states == 2)
+            self.node_bar.update()
 
 
 class NodeInspector(QWidget):

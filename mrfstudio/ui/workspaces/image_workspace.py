@@ -18,13 +18,15 @@ from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.iteration_strip import IterationStrip
+from mrfstudio.ui.panels.lane_manager import Pair
 from mrfstudio.ui.panels.tool_palette import ToolPalette
 from mrfstudio.ui.panels.transport import TransportBar
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import Advice, Scrolled
 from mrfstudio.ui.theme import px
-from mrfstudio.ui.workspaces.base import Workspace
+from mrfstudio.ui.workspaces.base import ExtraDock, Workspace
 from mrfstudio.ui.workspaces.canvases import GIVEN, Canvases
+from mrfstudio.ui.workspaces.comparing import Comparing
 from mrfstudio.ui.workspaces.controls import LaneControls
 from mrfstudio.ui.workspaces.readers import Readers
 from mrfstudio.ui.workspaces.run_actions import RunActions
@@ -59,13 +61,15 @@ class ImageWorkspace(RunActions, Workspace):
         """The panel below, once it is made: see `new_curves`."""
         self._inspected: tuple[int, int] | None = None
         self._view: SetView | None = None
-        self.readers = Readers((self._show_panel, self._show_curves), self)
+        self.comparing = Comparing(self, self)
+        self.readers = Readers((self._show_panel, self._show_curves, self.comparing.set_frame), self)
         for source in (self.canvases, self.transport, self.lane_controls, self.strip):
             source.command.connect(self.post)
         self.canvases.play_pause.connect(self.transport.toggle_play)
         self.canvases.view_changed.connect(self.send_view)
         self.canvases.pixel_clicked.connect(self.inspect)
         self.lane_controls.layers_changed.connect(self.show_layers)
+        self.lane_controls.pair_changed.connect(self.show_pair)
         controller.posted.connect(self.on_posted)
 
     def _centre(self) -> QWidget:
@@ -95,12 +99,24 @@ class ImageWorkspace(RunActions, Workspace):
         self.curves.command.connect(self.post)
         if self.controller.newest is not None:
             self.curves.set_frame(self.controller.newest)
+        self.comparing.make()
         return self.curves
+
+    def doers(self) -> tuple[QObject, ...]:
+        return (self, self.comparing)
+
+    def extra_docks(self) -> list[ExtraDock]:
+        return [self.comparing.dock()]
+
+    def on_dock(self, name: str, shown: bool) -> None:
+        if name == self.comparing.dock_name:
+            self.comparing.on_shown(shown)
 
     # Frames -----------------------------------------------------------------------------------------------------------
 
     def on_loaded(self, engine: Loaded) -> None:
         self.lane_controls.on_loaded(engine, self.name)
+        self.comparing.on_loaded(engine)
         newest = self.controller.newest
         if newest is not None and newest.workspace == self.name:  # it came before the catalogue
             self.lane_controls.set_frame(newest)
@@ -118,7 +134,9 @@ class ImageWorkspace(RunActions, Workspace):
     def _show_panel(self, frame: Frame) -> None:
         self.lane_controls.set_frame(frame)
         if frame.lanes:
-            self.lane_controls.show_details(self.details(frame.lanes[0]))
+            left = self.canvases.shown(frame)[0]
+            self.strip.lane = left.lane
+            self.lane_controls.show_details(self.details(left))
         self.strip.set_frame(frame)
 
     def _show_curves(self, frame: Frame) -> None:
@@ -148,15 +166,30 @@ class ImageWorkspace(RunActions, Workspace):
     def wanted_pictures(self) -> set[str]:
         """Exactly what is shown: other pictures are not computed."""
         ticked = set(self.lane_controls.layers.visible())
-        wanted = {*self.always, *(ticked - set(GIVEN))}
+        wanted = {*self.always, *(ticked - set(GIVEN)), *self.comparing.wanted_pictures()}
         return wanted | {"difference"} if self.canvases.comparing and "difference" in ticked else wanted
 
     def send_view(self, again: bool = False) -> None:
         """Tell the session what is looked at; `again` even if it was told, because it is another session."""
-        view = SetView(tuple(sorted(self.wanted_pictures())), self.canvases.wanted_rectangle(), self._inspected)
+        view = SetView(
+            tuple(sorted(self.wanted_pictures())),
+            self.canvases.wanted_rectangle(),
+            self._inspected,
+            apart=self.canvases.pair[0] if self.canvases.comparing else None,
+            reference=self.comparing.reference,
+        )
         if again or view != self._view:
             self._view = view
             self.post(view)
+
+    def show_pair(self, pair: Pair) -> None:
+        """Show other lanes side by side."""
+        self.canvases.pair = pair
+        newest = self.controller.newest
+        if newest is not None and newest.workspace == self.name:
+            self.canvases.set_frame(newest)
+            self._show_panel(newest)
+        self.send_view()
 
     def inspect(self, row: int, column: int) -> None:
         """Show what is believed at a pixel, and why."""

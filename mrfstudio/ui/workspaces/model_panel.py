@@ -37,7 +37,7 @@ class ModelPanel(QWidget):
 
     def __init__(self, lane: int = 0, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lane = lane
+        self._lane = lane  # the lane that commands are about: the one shown last
         self._limits = SECOND_LIMITS if lane else LIMITS
         self._entries: dict[str, Entry] = {}
         self._shown_algorithm = ""
@@ -106,6 +106,7 @@ class ModelPanel(QWidget):
         """Show what a lane runs now, and the session's limits: iterations and tolerance."""
         if not self._entries:
             return
+        self._lane = lane.lane
         self._show_model(lane.model)
         if lane.algorithm != self._shown_algorithm and lane.algorithm in self._entries:
             self._shown_algorithm = lane.algorithm

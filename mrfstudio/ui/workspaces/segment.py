@@ -14,6 +14,7 @@ from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.dialogs.example import Example
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.workspaces.base import ExtraDock
+from mrfstudio.ui.workspaces.clones import DOCK as CLONES
 from mrfstudio.ui.workspaces.clones import Clones
 from mrfstudio.ui.workspaces.image_workspace import FIRST_SPEED
 from mrfstudio.ui.workspaces.label_workspace import LabelWorkspace
@@ -47,13 +48,16 @@ class SegmentWorkspace(LabelWorkspace):
         self.clones = Clones(self)
 
     def doers(self) -> tuple[QObject, ...]:
-        return (self, self.files, self.clones)
+        return (*super().doers(), self.files, self.clones)
 
     def extra_docks(self) -> list[ExtraDock]:
-        return [self.clones.dock()]
+        return [*super().extra_docks(), self.clones.dock()]
 
     def on_dock(self, name: str, shown: bool) -> None:
-        self.clones.on_shown(shown)
+        if name == CLONES:
+            self.clones.on_shown(shown)
+        else:
+            super().on_dock(name, shown)
 
     def on_frame(self, frame: Frame) -> None:
         super().on_frame(frame)

@@ -1,0 +1,148 @@
+"""Lanes side by side: residuals, free energies against exact, marginals against exact, and all scores in a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+
+from mrfstudio.engine.catalogue import Entry
+from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
+from mrfstudio.ui.export import CSV, ExportError, ask_path, save_text
+from mrfstudio.ui.panels.curves import Curves
+from mrfstudio.ui.panels.lane_names import LETTERS, lane_title
+from mrfstudio.ui.panels.scatter import MarginalScatter
+from mrfstudio.ui.panels.score_table import ScoreTable
+from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.theme import px
+
+
+class _Elided(QLabel):
+    """One line that ends in dots where there is too little room; the tool tip has all of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "muted")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, words)
+
+
+class ComparisonPanel(QWidget):
+    """Fed by frames alone: a view that asks for `comparison` fills it.
+
+    `command` goes back in time when a curve is clicked; `reference_changed` asks for another reference, a lane's number
+    or None for exact inference; `message` is one sentence for the message bar.
+    """
+
+    command = Signal(object)
+    reference_changed = Signal(object)
+    message = Signal(str)
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._entries: dict[str, Entry] = {}
+        self._titles: tuple[tuple[int, str], ...] = ()
+        self.curves = Curves(("residual", "log_partition"))
+        self.curves.command.connect(self.command)
+        self.scatter, self.table = MarginalScatter(), ScoreTable()
+        self.text = _Elided()
+        self.reference, self.copy, self.export = QComboBox(), QPushButton("Copy"), QPushButton("Export…")
+        self._dress()
+        parts = QSplitter(Qt.Orientation.Horizontal)
+        parts.setChildrenCollapsible(False)
+        for widget, share in ((self.curves, 4), (self.scatter, 2), (self.table, 6)):
+            parts.addWidget(widget)
+            parts.setStretchFactor(parts.count() - 1, share)
+        column = QVBoxLayout(self)
+        margin = px(self, 8)
+        column.setContentsMargins(margin, 0, margin, margin)
+        column.setSpacing(px(self, 4))
+        column.addLayout(self._head())
+        column.addWidget(parts, 1)
+        self.setAccessibleName("Comparison of lanes")
+        self._show_reference(())
+
+    def _dress(self) -> None:
+        self.reference.setToolTip(
+            "What the lanes are compared with: exact inference where it can be computed, or a lane."
+        )
+        self.reference.setAccessibleName("Reference")
+        self.reference.activated.connect(lambda _: self.reference_changed.emit(self.reference.currentData()))
+        self.reference.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.reference.setMinimumContentsLength(18)
+        self.copy.setToolTip("Copy the table; a spreadsheet takes it as it is. Ctrl+C in the table does the same.")
+        self.copy.clicked.connect(self.table.copy)
+        self.export.setToolTip("Save the table as comma-separated numbers.")
+        self.export.clicked.connect(self.ask_and_export)
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        label = QLabel("&Reference")
+        label.setBuddy(self.reference)
+        row.addWidget(label)
+        row.addWidget(self.reference)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.copy)
+        row.addWidget(self.export)
+        return row
+
+    # Frames -----------------------------------------------------------------------------------------------------------
+
+    def on_loaded(self, engine: Loaded) -> None:
+        """Know the algorithms by their titles."""
+        self._entries = {entry.name: entry for entry in engine.catalogue.algorithms}
+
+    def set_frame(self, frame: Frame) -> None:
+        """Add every scalar, and show the newest scores."""
+        self.curves.set_frame(frame)
+        self.scatter.set_comparison(frame.comparison)
+        self.table.set_frame(frame, self._entries)
+        words = "" if frame.comparison is None else frame.comparison.text
+        if words != self.text.text():
+            self.text.setText(words)
+            self.text.setToolTip(words)
+        self._show_reference(frame.lanes)
+
+    def _show_reference(self, lanes: tuple[LaneFrame, ...]) -> None:
+        titles = tuple((lane.lane, f"Lane {LETTERS[lane.lane]}: {lane_title(lane, self._entries)}") for lane in lanes)
+        if titles == self._titles and self.reference.count():
+            return
+        self._titles = titles
+        chosen = self.reference.currentData()
+        with QSignalBlocker(self.reference):
+            self.reference.clear()
+            self.reference.addItem("Exact, where possible", None)
+            for lane, title in titles:
+                self.reference.addItem(title, lane)
+            index = self.reference.findData(chosen) if chosen is not None else 0
+            self.reference.setCurrentIndex(max(index, 0))
+        if index < 0:  # the lane that was the reference is gone
+            self.reference_changed.emit(None)
+
+    # Out --------------------------------------------------------------------------------------------------------------
+
+    def to_csv(self) -> str:
+        """The table, numbers in full."""
+        return self.table.to_csv()
+
+    def ask_and_export(self) -> None:
+        """Ask where to, and write the table there."""
+        path = ask_path(self, self._settings, "Export comparison", "comparison.csv", [CSV])
+        if path is not None:
+            self.save(path)
+
+    def save(self, path: Path) -> None:
+        """Write the table; says so where that fails."""
+        try:
+            save_text(self.to_csv(), path)
+        except ExportError as error:
+            self.message.emit(str(error))
