@@ -11,16 +11,15 @@ paper's experiment.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from kept import Kept
 
 from mrfstudio.engine.evaluate import evaluate_model
-from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.learning.run import train_command
 
 SAMPLING_EPOCHS = 4  # the paper gives the sampling methods four times as many epochs as the others
@@ -104,31 +103,22 @@ TASKS = {
     ),
 }
 
-Results = dict[str, dict[str, Any]]
-
 
 def main() -> None:
     options = _options()
-    folder: Path = options.out
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder / "results.json"
-    results: Results = json.loads(place.read_text()) if place.exists() else {}
+    kept = Kept(options.out, _settings(options), markdown)
     files = {"mnist": options.mnist, "silhouettes": options.silhouettes}
     for task_name in options.tasks:
-        if files[TASKS[task_name].data] is None:
+        file = files[TASKS[task_name].data]
+        if file is None:
             print(f"{task_name} is left out: give --{TASKS[task_name].data} FILE.npz")
             continue
         for method_name in options.methods:
             key = f"{task_name}/{method_name}"
-            wanted = _settings(options)
-            if results.get(key, {}).get("settings") == wanted:
-                continue
-            print(key, flush=True)
-            found = _measured(task_name, method_name, files[TASKS[task_name].data], options)
-            results[key] = {"settings": wanted, **found}
-            _write(place, json.dumps(results, indent=1))
-            _write(folder / "tables.md", markdown(results, wanted))
-    print(f"tables written to {folder / 'tables.md'}")
+            if kept.get(key) is None:
+                print(key, flush=True)
+                kept.add(key, _measured(task_name, method_name, file, options))
+    print(f"tables written to {options.out / 'tables.md'}")
 
 
 def _measured(task_name: str, method_name: str, file: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -155,24 +145,23 @@ def _measured(task_name: str, method_name: str, file: Path, options: argparse.Na
     return {**kept, "epoch": trained["kept_step"] * options.batch_size / options.images, "cpu_seconds": seconds}
 
 
-def markdown(results: Results, settings: dict[str, Any]) -> str:
+def markdown(kept: Kept) -> str:
     """All tables as Markdown; cells that are not measured yet are empty."""
-    words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())
     lines = [
         "# Conditional RBMs: error in percent of all pixels, and of the pixels that the damage changed",
         "",
-        f"Measured with: {words}; torch {torch.__version__}, CPU. Sampling methods and LR ran "
+        f"Measured with: {kept.settings_in_words}; torch {torch.__version__}, CPU. Sampling methods and LR ran "
         f"{SAMPLING_EPOCHS} times as many epochs, as in the paper; the parameters of the best validation were kept.",
         "`paper` is the published error of all pixels, from 50,000 training images and 256 hidden units.",
     ]
     for table in sorted({task.table for task in TASKS.values()}):
         tasks = {name: task for name, task in TASKS.items() if task.table == table}
-        if not any(f"{name}/{method}" in results for name in tasks for method in METHODS):
+        if not any(kept.get(f"{name}/{method}") for name in tasks for method in METHODS):
             continue
         titles = " | ".join(f"{task.title}: all | changed | paper | CPU s" for task in tasks.values())
         lines += ["", f"## Table {table}", "", f"| method | {titles} |", "|---" * (1 + 4 * len(tasks)) + "|"]
         for place, method in enumerate(METHODS):
-            cells = [_cell(results.get(f"{name}/{method}"), task.paper[place]) for name, task in tasks.items()]
+            cells = [_cell(kept.get(f"{name}/{method}"), task.paper[place]) for name, task in tasks.items()]
             lines.append(f"| {method} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -186,11 +175,6 @@ def _cell(found: dict[str, Any] | None, paper: float) -> str:
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     names = ("images", "validation", "test", "hidden", "epochs", "batch_size", "learning_rate", "seed")
     return {name: getattr(options, name) for name in names}
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
