@@ -30,10 +30,16 @@ from mrfstudio.engine.registry import ALGORITHMS, catalogue
 from mrfstudio.engine.session import Session
 from mrfstudio.engine.workspaces.contract import LabelWorkspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
+from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
+from mrfstudio.engine.workspaces.pixels import KINDS
 from mrfstudio.engine.workspaces.segment import SegmentWorkspace
 
 if TYPE_CHECKING:
+    from mrfstudio.engine.inpaint_desk import InpaintDesk
     from mrfstudio.engine.runs.desk import TrainingDesk
+
+PICTURE_ALGORITHMS = ("bp", "gibbs")
+"""What fills in pictures; others would work on a factor graph of a hundred thousand edges."""
 
 # Modules that only some questions need are imported there: half of the time to the first picture went into them. This
 # one is imported so that its algorithm is known without loading all the others.
@@ -43,8 +49,8 @@ assert grid_belief_propagation.__doc__
 class Desk(ConvergeDesk):
     """Owns the sessions. One thread uses it. What only Converge asks is in `converge_desk.py`."""
 
-    def __init__(self, models: Mapping[str, GridMRF] | None = None, figures: int = 40) -> None:
-        """`models` are used beside the shipped ones; the first of them is what Segment begins with.
+    def __init__(self, models: Mapping[str, Any] | None = None, figures: int = 40) -> None:
+        """`models` are used beside the shipped ones; the first of a kind is what its workspace begins with.
 
         `figures` is how many pictures a gallery of clones is measured on.
         """
@@ -56,8 +62,10 @@ class Desk(ConvergeDesk):
         super().__init__(self._threads)
         self._figures = figures
         self._galleries: dict[str, CloneGallery] = {}
-        self._models = dict(models or {})
+        self._models = {name: model for name, model in (models or {}).items() if isinstance(model, GridMRF)}
+        self._other_models = {name: model for name, model in (models or {}).items() if name not in self._models}
         self._segment = SegmentWorkspace(self._models)
+        self._inpaint: InpaintDesk | None = None
         self._training: TrainingDesk | None = None
 
     def load(self) -> Loaded:
@@ -69,21 +77,27 @@ class Desk(ConvergeDesk):
 
         known = catalogue()
         fitting = {"segment": _grid_algorithms(), "graph": tuple(entry.name for entry in known.algorithms)}
+        fitting["inpaint"] = PICTURE_ALGORITHMS
         given = tuple(ModelNote(name, "grid", f"{model.clones[0]} clones") for name, model in self._models.items())
+        models = (*given, *_grid_models(), *self.inpainting.models())
+        kinds = {"segment": ("grid",), "inpaint": KINDS}
         return Loaded(
             known,
-            (*given, *_grid_models()),
+            models,
             figure_sources(),
             _device_in_words(self._threads),
             fitting,
             graph_sources.entries(),
             Strengths.entry(),
             LAYOUTS,
+            kinds,
         )
 
     def session(self, workspace: str) -> Session:
         """The session of a workspace, made when it is first asked for."""
         if workspace not in self._sessions:
+            if workspace == InpaintWorkspace.name:
+                raise StudioError("Nothing to inpaint is open yet.")
             if workspace == GraphWorkspace.name:
                 self.begin_graph(workspace)
             else:
@@ -123,6 +137,25 @@ class Desk(ConvergeDesk):
         """A question about training runs: `do` is a method of `TrainingDesk`."""
         return getattr(self.training, do)(**arguments)
 
+    # Inpainting -------------------------------------------------------------------------------------------------------
+
+    @property
+    def inpainting(self) -> InpaintDesk:
+        """What fills in pictures, made when it is first asked for."""
+        if self._inpaint is None:
+            from mrfstudio.engine.inpaint_desk import InpaintDesk
+
+            self._inpaint = InpaintDesk(self._other_models)
+        return self._inpaint
+
+    def inpaint(self, workspace: str, do: str, **arguments: Any) -> Any:
+        """A question about pictures to fill in: `do` is a method of `InpaintDesk`."""
+        return getattr(self.inpainting, do)(**arguments)
+
+    def inpainted(self, workspace: str, do: str, **arguments: Any) -> Any:
+        """A question about the session that fills in a picture: `do` is a method of `InpaintDesk`."""
+        return getattr(self.inpainting, do)(self.session(workspace), **arguments)
+
     # Pictures ---------------------------------------------------------------------------------------------------------
 
     def contour_picture(self, workspace: str, **arguments: Any) -> Picture:
@@ -139,6 +172,9 @@ class Desk(ConvergeDesk):
 
     def begin(self, workspace: str) -> str:
         """Show the first example, as something to look at rather than as somebody's work."""
+        if workspace == InpaintWorkspace.name:
+            self._sessions[workspace] = self.inpainting.session(self._threads)
+            return self._sessions[workspace].document.name
         picture = first_example()
         document = self._segment.opened(SetImage(picture.observed, picture.truth, picture.name))
         self._sessions[workspace] = Session(
@@ -174,7 +210,8 @@ class Desk(ConvergeDesk):
 
     def open_session(self, workspace: str, path: str) -> str:
         """Show the session of a file; returns the name of its workspace."""
-        session = load_session(path, {self._segment.name: self._segment})
+        known = {self._segment.name: self._segment, InpaintWorkspace.name: self.inpainting.workspace}
+        session = load_session(path, known)
         session.timeline.stage.threads = self._threads
         self._sessions[session.workspace.name] = session
         return session.workspace.name
@@ -188,7 +225,9 @@ class Desk(ConvergeDesk):
         return card_markdown(Path(model).stem, read_card(model))
 
     def model_note(self, workspace: str, model: str) -> ModelNote:
-        """One line about a grid model; refuses what is none."""
+        """One line about a model; refuses what the workspace cannot use."""
+        if workspace == InpaintWorkspace.name:
+            return self.inpainting.note(model)
         self._segment.load(model)
         return _note(model)
 

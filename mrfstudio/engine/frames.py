@@ -279,6 +279,8 @@ class ModelNote:
     kind: str
     title: str
     """One line: clones, scores."""
+    shape: tuple[int, int] | None = None
+    """Height and width of the pictures that it takes, for models that take one size only."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,8 @@ class Loaded:
     strengths: Entry | None = None
     """The parameters that every graph has."""
     layouts: tuple[str, ...] = ()
+    kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Kinds of models that a workspace takes; one that is not listed takes all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,3 +397,50 @@ class NotYet:
     """What a long answer yields while it waits for a job: go on with it after so many seconds."""
 
     seconds: float = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class GreyPicture:
+    """A grey picture ready to be inpainted, and how it came about."""
+
+    name: str
+    picture: np.ndarray
+    """(h, w) uint8 grey levels."""
+    mask: np.ndarray | None = None
+    """(h, w) uint8: 1 unknown, 0 known; None where it comes with none."""
+    rectangle: tuple[float, float, float, float] | None = None
+    """Top, left, height, width of the part of the source that it shows."""
+    full_size: tuple[int, int] = (0, 0)
+    """Height and width of the source."""
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """A data set with grey pictures."""
+
+    name: str
+    title: str
+    summary: str
+    missing: str = ""
+    """What to do before it can be used; empty when it can."""
+
+
+@dataclass(frozen=True, eq=False)
+class PictureGallery:
+    """Some pictures (n, h, w) uint8 of a data set, with their numbers; `total` None: as many as one likes."""
+
+    dataset: str
+    page: int
+    pictures: np.ndarray
+    numbers: tuple[int, ...]
+    total: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGallery:
+    """What turning each hidden unit of a model on adds to the picture, (hidden, h, w) float32 in `unit`."""
+
+    model: str
+    fields: np.ndarray
+    unit: str = "grey levels"
+    """Grey levels from 0 to 255, or log-odds of white where pixels are black or white."""

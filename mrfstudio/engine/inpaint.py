@@ -72,7 +72,7 @@ def inpaint_image(
     started = time.perf_counter()
     with torch.inference_mode():
         observed, hole = torch.from_numpy(grey), torch.from_numpy(unknown)
-        evidence = pixels.evidence(trained, observed, hole, torch.ones(height, width), None)
+        evidence = trained.evidence_from_image(observed, hole)
         bp = BeliefPropagation()
         outcome = run(bp, trained, evidence, Limits(iterations=asked, tolerance=0.0), on_step=on_step)
         view = LaneView(InpaintWorkspace().blank(), trained, bp, evidence, outcome.state)

@@ -37,7 +37,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
     "File": (
         (
             window("new_drawing", "New drawing…", "Start on an empty sheet of any size up to 256×256.", "Ctrl+N"),
-            window("open_file", "Open…", "Open a session, or a picture to find contours in.", "Ctrl+O"),
+            window("open_file", "Open…", "Open a session, a picture, a model or a graph.", "Ctrl+O"),
             window("open_example", "Digit or shape…", "Take a figure from a data set and hide it in noise.", "Ctrl+D"),
             window(
                 "next_example",
@@ -46,6 +46,9 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
                 "Ctrl+Shift+D",
             ),
             window("open_graph_file", "Open graph…", "Open a .uai or .fg graph to see how inference converges."),
+            window("show_gallery", "Gallery", "Show or hide pictures of data sets to fill in.", "Ctrl+Shift+G"),
+            canvas("next_picture", "Next picture", "The next picture of the gallery, under the same mask.", "PgDown"),
+            canvas("previous_picture", "Previous picture", "The picture before in the gallery.", "PgUp"),
         ),
         (
             window("save", "Save", "Save evidence, lanes and history to a session file.", "Ctrl+S"),
@@ -56,6 +59,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("export_curves", "Export curves…", "Save the curves as PNG or CSV.", "Ctrl+Shift+E"),
             window("export_graph", "Export graph…", "Save the graph as it is, with its strengths, as .uai or .fg."),
             window("export_labels", "Export labels…", "Save the decoded labels: 0 contour, 1 OUT, 2 IN."),
+            window("export_picture", "Export filled-in picture…", "Save the mean at the picture's own size as a PNG."),
         ),
         (window("copy_command", "Copy as command", "Copy the line that computes what is shown.", "Ctrl+Shift+C"),),
         (window("quit", "Quit", "Close the window; unsaved work is asked about.", "Ctrl+Q"),),
@@ -67,7 +71,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
         ),
         (
             window("copy_picture", "Copy canvas", "Copy the canvas as a picture.", "Ctrl+C"),
-            window("paste", "Paste picture…", "Find contours in a picture from the clipboard.", "Ctrl+V"),
+            window("paste", "Paste picture…", "Bring in a picture from the clipboard.", "Ctrl+V"),
         ),
         (
             canvas("add_edges", "Add spurious edges", "Add eight short edges that bound nothing.", "N"),
@@ -81,9 +85,16 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
         (
             window("clear_observed", "Clear drawing", "Wipe all contours: nothing is seen anywhere."),
             window("clear_hints", "Clear hints", "Take away everything you said about labels."),
+            window("invert_mask", "Swap known and unknown", "Hide what is known, show the rest.", "Ctrl+Shift+I"),
+            window("hide_all", "Hide everything", "Make every pixel unknown: the model paints from memory."),
+            window("clear_mask", "Show everything", "Make every pixel known again."),
         ),
     ),
     "View": (
+        (
+            canvas("next_layer", "Next result", "Mean, deviation, sample, difference to the original, in turn.", "V"),
+            canvas("toggle_wipe", "Wipe", "Go from the picture as it was to the result, and back.", "W"),
+        ),
         (
             window("zoom_in", "Zoom in", "Make the pixels larger.", "Ctrl++", "Ctrl+="),
             window("zoom_out", "Zoom out", "Make the pixels smaller.", "Ctrl+-"),
@@ -146,7 +157,11 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("show_sigma_map", "Map of σ_max", "See for which α and coupling convergence is certain.", "Ctrl+G"),
             window("show_messages", "Message inspector", "See both messages of an edge over iterations.", "Ctrl+I"),
         ),
-        (window("show_clones", "Clone browser", "See what each clone of CONTOUR has learned.", "Ctrl+B"),),
+        (
+            window("show_clones", "Clone browser", "See what each clone of CONTOUR has learned.", "Ctrl+B"),
+            window("show_units", "Hidden units", "See what each hidden unit adds, and hold units on or off.", "Ctrl+H"),
+            window("release_units", "Let all units go", "No hidden unit is held any more."),
+        ),
     ),
     "Help": (
         (

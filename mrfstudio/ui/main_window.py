@@ -33,10 +33,11 @@ from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, dock
 from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
+from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
 from mrfstudio.ui.workspaces.train import TrainWorkspace
 
-WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, ConvergeWorkspace, TrainWorkspace)
+WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, InpaintWorkspace, ConvergeWorkspace, TrainWorkspace)
 FIRST_SIZE = (1280, 800)
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 SESSION_ACTIONS = ("save", "save_as")
@@ -172,7 +173,9 @@ class MainWindow(QMainWindow):
         self._make_curves()
         self.message_bar.raise_()
         for _, spec in specs():
-            self.actions_[spec.name].setEnabled(self._find(spec.name) is not None)
+            known = self._find(spec.name) is not None
+            self.actions_[spec.name].setEnabled(known)
+            self.actions_[spec.name].setVisible(known)  # what has no meaning here would only make menus long
         if self.controller.newest is not None:
             self.on_frame(self.controller.newest)
         if not workspace.has_session:
@@ -207,6 +210,8 @@ class MainWindow(QMainWindow):
                 self.tabifyDockWidget(before, added)
             added.setWhatsThis(extra.help)
             added.hide()
+            if extra.shown:
+                self._hidden_docks.add(added)
             added.visibilityChanged.connect(lambda shown, name=extra.name: workspace.on_dock(name, shown))
             added.toggleViewAction().toggled.connect(self._keep_controls_narrow)
             self._extra_docks[added] = name

@@ -19,12 +19,14 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from mrfstudio.engine.commands import Paint, SetSpeed
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.ui.app import Start, make_app
+from mrfstudio.ui.dialogs.crop import CropDialog
 from mrfstudio.ui.dialogs.example import ExampleDialog
 from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.dialogs.simple import NewDrawing, TextDialog, about_text
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.main_window import MainWindow
 from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
 
 SIZE = (1280, 800)
@@ -67,7 +69,7 @@ class Tour:
     def all(self) -> list[Path]:
         """Draw them in an order that needs few steps between two pictures."""
         wait_until(lambda: self._window.controller.engine is not None, self._messages)
-        return [*self._segment(), *self._dialogs()]
+        return [*self._segment(), *self._inpaint(), *self._dialogs()]
 
     # Workspaces -------------------------------------------------------------------------------------------------------
 
@@ -99,8 +101,48 @@ class Tour:
         wait_until(lambda: not workspace.canvases.comparing, self._messages)
         self._settled()
 
+    def _inpaint(self) -> Iterator[Path]:
+        window, engine = self._window, self._window.controller.engine
+        assert engine is not None
+        window.show_workspace("inpaint")
+        workspace = window.workspace
+        assert isinstance(workspace, InpaintWorkspace)
+        if not any(note.kind in engine.kinds["inpaint"] for note in engine.models):
+            yield self._grab(window, "inpaint-empty")
+            return
+        workspace.start()
+        wait_until(lambda: window.controller.newest is not None, self._messages)
+        workspace.post(SetSpeed(None))
+        self._settled()
+        yield self._grab(window, "inpaint")
+        workspace.inspect(12, 10)
+        workspace.set_wipe(0.5)
+        with self._layers(workspace, {"picture", "mask", "deviation"}):
+            yield self._grab(window, "inpaint-deviation")
+        workspace.set_wipe(0.0)
+        with self._layers(workspace, {"picture", "mask", "sample"}):
+            yield self._grab(window, "inpaint-sample")
+        workspace.units.show_units()
+        wait_until(lambda: workspace.units.panel.gallery is not None, self._messages)
+        self._settled()
+        workspace.units.panel.view.hovered.emit(0)
+        yield self._grab(window, "inpaint-units")
+        workspace.units.show_units()
+        workspace.compare()
+        wait_until(lambda: workspace.canvases.comparing, self._messages)
+        self._settled()
+        with self._layers(workspace, {"picture", "mask", "mean", "difference"}):
+            yield self._grab(window, "inpaint-compare")
+        workspace.compare()
+        wait_until(lambda: not workspace.canvases.comparing, self._messages)
+        newest = window.controller.newest
+        assert newest is not None
+        crop = CropDialog(window.controller, ring(), newest.lanes[0].model, window)
+        yield self._dialog(crop, "dialog-crop", lambda: crop.picture is not None)
+        window.show_workspace("segment")
+
     @contextmanager
-    def _layers(self, workspace: SegmentWorkspace, names: set[str]) -> Iterator[None]:
+    def _layers(self, workspace: SegmentWorkspace | InpaintWorkspace, names: set[str]) -> Iterator[None]:
         before = workspace.panel.layers.visible()
         workspace.panel.layers.set_visible(dict.fromkeys(names, 1.0))
         self._settled()

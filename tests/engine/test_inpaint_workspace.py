@@ -178,7 +178,7 @@ def test_binary_pixels_are_black_or_white_and_can_be_soft() -> None:
     assert (odds[0] == 0).all()
     assert torch.isneginf(odds[1]).all()
     assert torch.isposinf(odds[2]).all()
-    assert torch.allclose(odds[4], torch.tensor(-5.0))
+    assert torch.allclose(odds[4], torch.log(torch.tensor(1 / 3)))  # (1 - s)/(1 + s) at one half
 
 
 def test_a_held_unit_is_evidence_for_its_own_model_alone() -> None:
@@ -215,13 +215,13 @@ def test_what_cannot_be_held_is_refused() -> None:
 
 
 def test_known_pixels_are_shown_as_they_are_and_have_no_deviation() -> None:
-    frame = worked(opened(HOLE), SetView(("mean", "deviation", "error")), Step(10))
+    frame = worked(opened(HOLE), SetView(("mean", "deviation", "mistake")), Step(10))
     pictures = frame.lanes[0].pictures
     unknown = frame.layers["mask"] == 1
     np.testing.assert_allclose(pictures["mean"][~unknown], face()[~unknown] / 255, atol=1e-6)
     assert (pictures["deviation"][~unknown] == 0).all()
     assert (pictures["deviation"][unknown] > 0).all()
-    np.testing.assert_allclose(pictures["error"], pictures["mean"] - face() / 255, atol=1e-6)
+    np.testing.assert_allclose(pictures["mistake"], pictures["mean"] - face() / 255, atol=1e-6)
 
 
 def test_numbers_are_of_the_hidden_pixels_and_need_a_truth() -> None:
@@ -322,3 +322,26 @@ def test_a_model_of_another_kind_is_refused() -> None:
     with pytest.raises(Exception, match="is a grid: expected one of grbm, rbm, dbm"):
         InpaintWorkspace().load("grid-border-16")
     assert SegmentWorkspace.name != InpaintWorkspace.name
+
+
+@pytest.mark.parametrize(("model", "shape"), [("grey", SHAPE), ("digits", (5, 5))])
+def test_the_same_draw_is_the_same_picture_and_draws_are_of_the_hole(model: str, shape: tuple[int, int]) -> None:
+    session = inpaint_session(model, shape=shape)
+    picture = np.full(shape, 255, np.uint8)
+    worked(session, SetImage(picture, picture, "white"), PaintRectangle("mask", 1, (1, 1, 3, 3)), Step(3))
+    drawn = [worked(session, SetView((f"sample:{n}",))).lanes[0].pictures["sample"] for n in (0, 1, 7, 1, 0)]
+    np.testing.assert_array_equal(drawn[0], drawn[4])
+    np.testing.assert_array_equal(drawn[1], drawn[3])
+    assert not np.array_equal(drawn[0], drawn[2])
+    hidden = session.document.layers["mask"] == 1
+    np.testing.assert_allclose(drawn[2][~hidden], 1.0, atol=1e-6)
+
+
+def test_draws_have_the_mean_and_deviation_that_is_believed() -> None:
+    session = opened(HOLE, Step(30))
+    frames = [worked(session, SetView(("mean", "deviation", f"sample:{n}"))).lanes[0] for n in range(10, 400)]
+    drawn = np.stack([lane.pictures["sample"] for lane in frames])
+    hidden = session.document.layers["mask"] == 1
+    deviation = frames[0].pictures["deviation"][hidden]
+    assert np.abs(drawn.mean(0)[hidden] - frames[0].pictures["mean"][hidden]).max() < 0.6 * deviation.max()
+    np.testing.assert_allclose(drawn.std(0)[hidden], deviation, rtol=0.35)

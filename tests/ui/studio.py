@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
@@ -15,12 +16,16 @@ from mrfstudio.engine.commands import SetSpeed
 from mrfstudio.engine.desk import Desk
 from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.engine_thread import EngineThread
 from mrfstudio.ui.main_window import MainWindow
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.theme import Theme
+from mrfstudio.ui.workspaces.image_workspace import ImageWorkspace
+from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+from tests.engine.pictures import small_grbm, small_rbm
 
 torch.set_num_threads(1)
 
@@ -32,13 +37,18 @@ def small_model(seed: int = 0) -> GridMRF:
     return model
 
 
+def picture_models() -> dict[str, Any]:
+    """Two models of grey pictures as large as generated glyphs, and one of small black and white ones."""
+    return {"grey": small_grbm(0, (28, 28), 12), "grey b": small_grbm(1, (28, 28), 12), "digits": small_rbm()}
+
+
 class Studio:
     """A window with what a test needs to drive it."""
 
     def __init__(self, qtbot: QtBot | None, theme: Theme, folder: Path) -> None:
         self._qtbot = qtbot
         self.settings = Settings(folder / "settings.ini")
-        models = {"small": small_model(0), "other": small_model(1)}
+        models = {"small": small_model(0), "other": small_model(1), **picture_models()}
         self.thread = EngineThread(lambda: Desk(models, figures=3))
         self.controller = Controller(self.thread)
         self.messages: list[str] = []
@@ -56,6 +66,19 @@ class Studio:
         workspace = self.window.workspaces["segment"]
         assert isinstance(workspace, SegmentWorkspace)
         return workspace
+
+    @property
+    def inpaint(self) -> InpaintWorkspace:
+        workspace = self.window.workspaces["inpaint"]
+        assert isinstance(workspace, InpaintWorkspace)
+        return workspace
+
+    @property
+    def canvas(self) -> Canvas:
+        """The one that is painted on now."""
+        workspace = self.window.workspace
+        assert isinstance(workspace, ImageWorkspace)
+        return workspace.canvas
 
     @property
     def frame(self) -> Frame:
@@ -121,11 +144,11 @@ class Studio:
 
     def at(self, row: int, column: int) -> QPoint:
         """The middle of a pixel, in the canvas."""
-        return self.segment.canvas.transform.to_widget(column + 0.5, row + 0.5).toPoint()
+        return self.canvas.transform.to_widget(column + 0.5, row + 0.5).toPoint()
 
     def stroke(self, *pixels: tuple[int, int], button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:
         """Press at the first pixel, move through the others, release."""
-        canvas = self.segment.canvas
+        canvas = self.canvas
         self.qtbot.mousePress(canvas, button, pos=self.at(*pixels[0]))
         for pixel in pixels[1:]:
             self.qtbot.mouseMove(canvas, self.at(*pixel))
@@ -138,7 +161,7 @@ class Studio:
             modifiers |= Qt.KeyboardModifier.ControlModifier
         if shift:
             modifiers |= Qt.KeyboardModifier.ShiftModifier
-        self.qtbot.keyClick(self.segment.canvas, key, modifiers)
+        self.qtbot.keyClick(self.canvas, key, modifiers)
 
     def do(self, action: str) -> None:
         """Trigger an action, as its menu entry would."""

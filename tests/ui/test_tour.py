@@ -26,6 +26,14 @@ def test_every_picture_is_drawn_and_none_is_blank(shared: Studio, qtbot: QtBot, 
     paths = Tour(shared.window, tmp_path, "dark").all()
     names = {path.stem.removesuffix("-dark") for path in paths}
     assert {"segment", "segment-hints", "segment-compare", "segment-clones", "dialog-contours"} <= names
+    assert {
+        "inpaint",
+        "inpaint-deviation",
+        "inpaint-sample",
+        "inpaint-units",
+        "inpaint-compare",
+        "dialog-crop",
+    } <= names
     for path in paths:
         image = QImage(str(path))
         colours = {image.pixel(x, y) for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}

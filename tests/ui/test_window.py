@@ -183,7 +183,7 @@ def test_switching_to_a_graph_while_running_pauses_the_other(studio: Studio) -> 
     studio.until(lambda: studio.frame.workspace == "graph" and studio.frame.lanes[0].status == "converged")
     assert studio.frame.shape == (4, 5)
     assert not studio.window.actions_["add_edges"].isEnabled()
-    assert len(studio.window.rail.actions()) == 3
+    assert [action.text() for action in studio.window.rail.actions()] == ["Segment", "Inpaint", "Converge", "Train"]
     studio.window.show_workspace("segment")
     assert studio.frame.workspace == "segment"
     assert studio.frame.iteration < 15
@@ -286,7 +286,7 @@ def test_geometry_theme_and_panels_are_remembered(qtbot: QtBot, theme: Theme, tm
 
 def test_every_action_is_done_by_somebody_and_no_key_is_taken_twice(studio: Studio) -> None:
     done: set[str] = set()
-    for workspace in ("train", "graph", "segment"):
+    for workspace in ("train", "graph", "inpaint", "segment"):
         studio.window.show_workspace(workspace)
         done |= {spec.name for _, spec in specs() if studio.window._find(spec.name) is not None}
     assert {spec.name for _, spec in specs()} == done

@@ -62,6 +62,10 @@ class Dataset(Parameters):
     """How the path is written in help, such as FILE.npz or FOLDER."""
     yields: ClassVar[str] = ""
     """The arrays of a split, with shapes and types, in one line."""
+    picture_shape: ClassVar[tuple[int, int] | None] = None
+    """Height and width of `images`, for data sets whose pictures all have one size."""
+    grey: ClassVar[bool] = True
+    """Whether these pictures have grey levels; False where they are black and white."""
 
     def open(self, path: Path | None = None, *, workers: int = 1, progress: Progress | None = None) -> Splits:
         """Read or make the splits. `workers` and `progress` matter only where something is made."""

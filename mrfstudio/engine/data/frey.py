@@ -22,6 +22,7 @@ class Frey(Dataset):
     title = "Frey faces"
     summary = "Grey pictures of one face, 28×20 pixels: 1,572 to train and 393 to test."
     yields = "images (N, 28, 20) uint8; constants mean and deviation of the training pixels, in grey levels"
+    picture_shape = (28, 20)
 
     validation: int = integer(0, "Training images, from the end, that become a validation split.", low=0)
 

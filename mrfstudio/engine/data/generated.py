@@ -29,6 +29,8 @@ class Generated(Dataset):
     path = "none"
     path_text = ""
     yields = "images (N, size, size) bool, True inside the figure; classes (N,) uint8"
+    picture_shape = (28, 28)
+    grey = False
     classes: ClassVar[tuple[str, ...]] = ()
 
     count: int = integer(2000, "Training images to draw.", low=0, high=10_000_000, logarithmic=True)

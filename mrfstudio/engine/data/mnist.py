@@ -32,6 +32,7 @@ class Mnist(Dataset):
     summary = "Handwritten digits, 28×28 grey levels: 60,000 to train, 10,000 to test, as npz or IDX files."
     path_text = "FILE.npz|FOLDER"
     yields = "images (N, 28, 28) uint8; classes (N,) uint8"
+    picture_shape = (28, 28)
 
     validation: int = integer(2000, "Training images, from the end, that become the validation split.", low=0)
 

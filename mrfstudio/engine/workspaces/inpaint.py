@@ -29,14 +29,14 @@ FREE = -1
 """What the picture `held` has for a unit that nobody holds."""
 SWEEPS = 5
 """Sweeps of the sampler before its first picture is shown: it starts far from the evidence."""
-NAMES = ("mean", "deviation", "error", "difference", "sample", "units", "held")
+NAMES = ("mean", "deviation", "mistake", "difference", "sample", "units", "held")
 
 
 class InpaintWorkspace(Workspace):
     """Documents have `picture` (grey levels) and `mask` (1 unknown, 0 known; a known pixel may be soft).
 
     Pictures, (h, w) float32 in grey levels from 0 to 1 unless said otherwise: `mean` and `deviation` of the beliefs,
-    `error` = mean - truth, `difference` = mean - the first lane's mean, `sample:N` = the N-th draw of a Gibbs chain
+    `mistake` = mean - truth, `difference` = mean - the first lane's mean, `sample:N` = the N-th draw of a Gibbs chain
     given the evidence; `units` (hidden,) p(h = 1); `held` (hidden,) int8: 0 off, 1 on, `FREE`.
     """
 
@@ -101,7 +101,8 @@ class InpaintWorkspace(Workspace):
         grey = torch.from_numpy(picture.astype(np.float32) / WHITE)
         strength = torch.from_numpy(document.strength("mask").copy())
         hidden = clamp_log_odds(model, document.held(self.name_of(model)))
-        return pixels_of(model).evidence(model, grey, torch.from_numpy(mask == UNKNOWN), strength, hidden)
+        evidence: AnyEvidence = model.evidence_from_image(grey, torch.from_numpy(mask == UNKNOWN), strength, hidden)
+        return evidence
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -123,8 +124,8 @@ class InpaintWorkspace(Workspace):
             pictures["mean"] = window.cut(mean)
         if "deviation" in wanted:
             pictures["deviation"] = window.cut(deviation)
-        if "error" in wanted and view.document.truth is not None:
-            pictures["error"] = window.cut(mean - view.document.truth.astype(np.float32) / WHITE)
+        if "mistake" in wanted and view.document.truth is not None:
+            pictures["mistake"] = window.cut(mean - view.document.truth.astype(np.float32) / WHITE)
         if "difference" in wanted and first is not None:
             pictures["difference"] = window.cut(mean - self.beliefs(first)[0])
         if "sample" in wanted:
@@ -146,7 +147,7 @@ class InpaintWorkspace(Workspace):
         if truth is None or not hidden.any():
             return {}
         grey = truth.astype(np.float32) / WHITE
-        bits = _array(pixels_of(view.model).bits(view, torch.from_numpy(grey)))
+        bits = _array(view.model.bits(view.beliefs, torch.from_numpy(grey)))
         error = (self.beliefs(view)[0] - grey)[hidden]
         return {"nce_bits": float(bits[hidden].mean()), "mse": float((error**2).mean())}
 
@@ -166,8 +167,8 @@ class InpaintWorkspace(Workspace):
         }
 
     def activations(self, view: LaneView) -> Grey:
-        """p(h = 1) of every hidden unit, (hidden,)."""
-        return _array(view.algorithm.hidden_beliefs(view.model, view.evidence, view.state))
+        """p(h = 1) of every unit of the first hidden layer, (hidden,)."""
+        return _array(view.algorithm.hidden_beliefs(view.model, view.evidence, view.state)[: view.model.hidden])
 
     def _held(self, view: LaneView) -> np.ndarray:
         held = np.full(view.model.hidden, FREE, np.int8)
@@ -189,8 +190,7 @@ class InpaintWorkspace(Workspace):
             state = sampler.step(view.model, evidence, state)
             sweeps += 1
         self._chains[id(view.model)] = evidence, sampler, state, sweeps
-        samples = sampler.samples(view.model, evidence, state)
-        return _array(pixels_of(view.model).drawn(samples, view.model))
+        return _array(sampler.samples(view.model, evidence, state)[0])
 
     def log_partition_stride(self, view: LaneView) -> int:
         return 0  # it has no meaning to somebody who looks at a face, and costs as much as an iteration

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 ENTRIES = 256
+GREY = "grey"
 # OKLab (lightness, green–red, blue–yellow); a map interpolates linearly between these.
 ANCHORS: dict[str, tuple[tuple[float, float, float], ...]] = {
     # dark blue, slate, grey-green, straw, pale yellow
@@ -46,6 +47,10 @@ ANCHORS: dict[str, tuple[tuple[float, float, float], ...]] = {
 @cache
 def colormap(name: str) -> np.ndarray:
     """A map by name as (256, 3) uint8; read-only, because everybody shares it."""
+    if name == GREY:  # grey levels as they are in pictures
+        table = np.arange(ENTRIES, dtype=np.uint8)[:, None].repeat(3, axis=1)
+        table.setflags(write=False)
+        return table
     anchors = np.array(ANCHORS[name])
     where = np.linspace(0, len(anchors) - 1, ENTRIES)
     lab = np.stack([np.interp(where, np.arange(len(anchors)), anchors[:, axis]) for axis in range(3)], axis=1)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QWidget
 from mrfstudio.engine.commands import Step
 from mrfstudio.ui.canvas.tools import AREAS, CORNERS, TOOLS
 from mrfstudio.ui.canvas.view import CanvasBase
+from mrfstudio.ui.canvas.wipe import wipe_at
 
 Key = Qt.Key
 ARROWS = {Key.Key_Left: (0, -1), Key.Key_Right: (0, 1), Key.Key_Up: (-1, 0), Key.Key_Down: (1, 0)}
@@ -36,6 +37,7 @@ OTHER_KEYS = (
     Key.Key_BracketRight,
     Key.Key_O,
     Key.Key_X,
+    Key.Key_W,
     Key.Key_Plus,
     Key.Key_Equal,
     Key.Key_Minus,
@@ -51,6 +53,7 @@ class Drag(Enum):
 
     PAINT = auto()
     PAN = auto()
+    WIPE = auto()
 
 
 class Canvas(CanvasBase):
@@ -67,6 +70,7 @@ class Canvas(CanvasBase):
         self._last = QPointF()
         self._wheel_rest = 0
         self._keyboard_stroke = False
+        self._over_grip = False
         self._set_cursor()
 
     # Mouse ------------------------------------------------------------------------------------------------------------
@@ -82,6 +86,9 @@ class Canvas(CanvasBase):
         ):
             self._drag, self._space_used = Drag.PAN, True
             self._set_cursor()
+        elif event.button() == Qt.MouseButton.LeftButton and self.on_grip(event.position()):
+            self._drag, self.wiping = Drag.WIPE, True
+            self._move_to(event.position())
         elif event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
             self._press(event.position(), event, erase=event.button() == Qt.MouseButton.RightButton)
 
@@ -114,6 +121,8 @@ class Canvas(CanvasBase):
             self.set_transform(self.transform.moved(delta.x(), delta.y()))
         elif self._drag is Drag.PAINT:
             self.send(self.tools.move(self.transform.to_image(position), pressure))
+        elif self._drag is Drag.WIPE:
+            self.set_wipe(wipe_at(self.transform.rectangle(0, 0, *self.scene.shape), position.x()))
         self._last = position
         self._show_pointer(position)
 
@@ -121,6 +130,8 @@ class Canvas(CanvasBase):
         if self._drag is Drag.PAINT:
             self._finish_stroke()
         self._drag = self._button = None
+        self.wiping = False
+        self.update()
         self._set_cursor()
 
     def _show_pointer(self, position: QPointF | None) -> None:
@@ -129,6 +140,11 @@ class Canvas(CanvasBase):
         for point in (self.pointer, position):
             if point is not None:
                 self.update(self.ring_area(point))
+        on_grip = position is not None and self.on_grip(position)
+        if on_grip != self._over_grip:
+            self._over_grip = on_grip
+            self._set_cursor()
+            self.update()
         if position is not None:
             self._leave_keyboard()
         self.pointer = position
@@ -217,6 +233,8 @@ class Canvas(CanvasBase):
             self._set_cursor()
         elif key == Key.Key_O:
             self._show_original(True)
+        elif key == Key.Key_W and self.scene.wipe is not None:
+            self.set_wipe(0.0 if self.scene.wipe > 0 else 1.0)
         elif key == Key.Key_X:
             self.set_outside(not self.tools.outside)
         elif key == Key.Key_Home:
@@ -314,5 +332,7 @@ class Canvas(CanvasBase):
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
         elif self._space:
             self.setCursor(Qt.CursorShape.OpenHandCursor)
+        elif self._over_grip:
+            self.setCursor(Qt.CursorShape.SizeHorCursor)
         else:
             self.setCursor(Qt.CursorShape.CrossCursor)

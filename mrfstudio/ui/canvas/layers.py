@@ -24,6 +24,8 @@ class Layer:
     shown: bool = False
     bar: Bar | None = None
     """Its colour map; None where labels or plain colours are drawn."""
+    instead: str = ""
+    """Of the layers with the same word here, only one is shown at a time: each covers the whole picture."""
 
 
 # What travels in direction d, in the order of the residual's first axis; up to 4 on a 4-connected grid.
@@ -83,4 +85,53 @@ SEGMENT_LAYERS: tuple[Layer, ...] = (
     ),
     Layer("hints", "Hints", "What you told the model, striped; paler where it is soft.", shown=True),
     Layer("truth", "Truth", "The true labels, where they are known."),
+)
+
+GREY_TICKS = ((0.0, "0"), (0.5, "128"), (1.0, "255"))
+LARGEST_DEVIATION, LARGEST_ERROR = 32 / 255, 64 / 255
+"""Grey levels (0 to 1) at which the maps of deviation and of differences end; more is drawn like this much."""
+SIGNED_TICKS = ((0.0, "-64"), (0.5, "0"), (1.0, "64"))
+
+INPAINT_LAYERS: tuple[Layer, ...] = (
+    Layer(
+        "picture",
+        "Picture",
+        "What is known, and under the mask the original.",
+        True,
+        Bar("grey", "grey level", GREY_TICKS),
+    ),
+    Layer("mask", "Unknown pixels", "What you painted as unknown; doubtful pixels are tinted.", shown=True),
+    Layer(
+        "mean",
+        "Mean",
+        "What the model expects: known pixels as they are, unknown ones by the mean of their belief.",
+        shown=True,
+        instead="result",
+    ),
+    Layer(
+        "deviation",
+        "Standard deviation",
+        "How unsure the model is of each pixel: it expects the truth within this distance two times in three.",
+        bar=Bar("sequential", "grey levels", ((0.0, "0"), (0.5, "16"), (1.0, "32"))),
+        instead="result",
+    ),
+    Layer(
+        "sample",
+        "Sample",
+        "One picture that the model finds probable, drawn by Gibbs sampling given what is known; it keeps changing.",
+        instead="result",
+    ),
+    Layer(
+        "mistake",
+        "Difference to the original",
+        "The mean minus the original: orange is too bright, blue too dark.",
+        bar=Bar("diverging", "grey levels", SIGNED_TICKS),
+        instead="result",
+    ),
+    Layer(
+        "difference",
+        "Difference of lanes",
+        "The second lane's mean minus the first one's: orange is brighter, blue darker.",
+        bar=Bar("diverging", "grey levels", SIGNED_TICKS),
+    ),
 )

@@ -36,19 +36,37 @@ def footprint(painter: QPainter, transform: Transform, top: int, left: int, mask
     """The outline of the pixels (h, w) that a dab here would paint; the picture's pixel (top, left) is its first."""
     if transform.scale < FOOTPRINT_FROM or not mask.any():
         return
-    padded = np.pad(mask, 1)
-    lines = []
-    for row, column in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]):
-        a = transform.to_widget(left + column, top + row)
-        lines.append(QLineF(a, a + QPointF(transform.scale, 0)))
-    for row, column in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]):
-        a = transform.to_widget(left + column, top + row)
-        lines.append(QLineF(a, a + QPointF(0, transform.scale)))
+    lines = _outline(transform, top, left, mask)
     for colour, style in (
         (QColor(0, 0, 0, 150), Qt.PenStyle.SolidLine),
         (QColor(255, 255, 255, 200), Qt.PenStyle.DotLine),
     ):
         painter.setPen(QPen(colour, 1, style))
+        painter.drawLines(lines)
+
+
+def _outline(transform: Transform, top: int, left: int, mask: np.ndarray) -> list[QLineF]:
+    """The edges between the pixels (h, w) of a mask and the others."""
+    padded = np.pad(mask, 1)
+    lines = []
+    for row, column in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]).tolist():
+        a = transform.to_widget(left + column, top + row)
+        lines.append(QLineF(a, a + QPointF(transform.scale, 0)))
+    for row, column in np.argwhere(padded[1:-1, 1:] != padded[1:-1, :-1]).tolist():
+        a = transform.to_widget(left + column, top + row)
+        lines.append(QLineF(a, a + QPointF(0, transform.scale)))
+    return lines
+
+
+def border(
+    painter: QPainter, transform: Transform, shown: tuple[int, int, int, int], mask: np.ndarray, colours: Colours
+) -> None:
+    """A line around the pixels of a mask; `shown` is top, left, height, width of what it covers."""
+    if mask.shape != tuple(shown[2:]) or not mask.any() or mask.all():
+        return
+    lines = _outline(transform, shown[0], shown[1], mask)
+    for colour, width in ((faded(colours.paper, 0.7), 3.0), (QColor(colours.accent), 1.4)):
+        painter.setPen(QPen(colour, width))
         painter.drawLines(lines)
 
 
@@ -91,9 +109,15 @@ def crosshair(painter: QPainter, place: QRectF) -> None:
             painter.drawLine(centre + inner, centre + QPointF(dx * reach, dy * reach))
 
 
-def grid(painter: QPainter, transform: Transform, shown: tuple[int, int, int, int], colours: Colours) -> None:
+def grid(
+    painter: QPainter,
+    transform: Transform,
+    shown: tuple[int, int, int, int],
+    colours: Colours,
+    smallest: float = GRID_FROM,
+) -> None:
     """Lines between pixels, once they are large enough; `shown` is top, left, height, width."""
-    if transform.scale < GRID_FROM:
+    if transform.scale < smallest:
         return
     top, left, height, width = shown
     painter.setPen(QPen(faded(colours.grid, 0.35), 0))

@@ -14,6 +14,7 @@ from PySide6.QtGui import QImage
 
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.ui.canvas.colormaps import clone_colours, colormap
+from mrfstudio.ui.canvas.layers import LARGEST_DEVIATION, LARGEST_ERROR
 from mrfstudio.ui.colours import DARK, LIGHT, Colours, rgb
 
 LEVELS = 64  # steps of certainty: finer than the eye sees
@@ -21,6 +22,7 @@ SMALLEST_RESIDUAL = 1e-6  # where the logarithmic residual map begins
 DIFFERENT = 0.01  # total variation below which two beliefs count as equal on the difference map
 HATCH = 4  # sub-pixels of the stripes that mark hints
 MOST_CLONES = 256
+SAME = 1e-6  # differences of grey levels that are rounding
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Look:
     labels: int = 3
     direction: int | None = None
     """Which residual direction; None shows the largest of all."""
+    signed: bool = False
+    """Whether differences of lanes have a sign, as those of grey levels have."""
 
     @property
     def colours(self) -> Colours:
@@ -77,7 +81,7 @@ def decoded(array: np.ndarray, look: Look) -> np.ndarray:
 
 def entropy(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) bits from 0 to the logarithm of the number of labels."""
-    return _mapped("sequential", array / np.log2(max(look.labels, 2)))
+    return mapped("sequential", array / np.log2(max(look.labels, 2)))
 
 
 def residual(array: np.ndarray, look: Look) -> np.ndarray:
@@ -86,12 +90,12 @@ def residual(array: np.ndarray, look: Look) -> np.ndarray:
         chosen = look.direction
         array = array.max(axis=0) if chosen is None or chosen >= len(array) else array[chosen]
     decades = -np.log10(SMALLEST_RESIDUAL)
-    return _mapped("heat", 1 + np.log10(np.maximum(array, SMALLEST_RESIDUAL)) / decades)
+    return mapped("heat", 1 + np.log10(np.maximum(array, SMALLEST_RESIDUAL)) / decades)
 
 
 def difference(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) from 0 to 1: how far two lanes are apart; nothing is drawn where they agree."""
-    pixels = _mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array)
+    pixels = mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array)
     pixels[array < DIFFERENT] = 0
     return pixels
 
@@ -107,14 +111,42 @@ def ownership(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) angles in radians, counter-clockwise from right; NaN where no contour is."""
     known = np.isfinite(array)
     turn = np.where(known, array, 0) / (2 * np.pi) % 1.0
-    pixels = _mapped("cyclic", turn)
+    pixels = mapped("cyclic", turn)
     pixels[~known] = 0
     return pixels
 
 
 def mask(array: np.ndarray, look: Look) -> np.ndarray:
-    """1 is unknown, 0 known."""
-    return np.array([0, solid(look.colours.unknown)], np.uint32)[np.minimum(array, 1)]
+    """How doubtful each pixel is, from 0 known to 1 unknown: (h, w) whole numbers or fractions."""
+    table = np.array([solid(look.colours.unknown, level / (LEVELS - 1)) for level in range(LEVELS)], np.uint32)
+    return table[np.clip(np.asarray(array, np.float32) * (LEVELS - 1) + 0.5, 0, LEVELS - 1).astype(np.intp)]
+
+
+def deviation(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) standard deviations in grey levels from 0 to 1; what is certain shows the picture below."""
+    return _where(array > 0, mapped("sequential", array / LARGEST_DEVIATION))
+
+
+def grey_difference(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) differences of grey levels; where there is none the picture below shows."""
+    return _where(np.abs(array) > SAME, mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array / LARGEST_ERROR))
+
+
+def effect(array: np.ndarray, look: Look) -> np.ndarray:
+    """What a hidden unit adds, (h, w): the more opaque the more it adds, on the unit's own scale."""
+    share = array / (float(np.abs(array).max()) or 1.0)
+    return _scaled(mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * np.sign(share)), np.abs(share))
+
+
+def signed_difference(array: np.ndarray, look: Look) -> np.ndarray:
+    """Differences of lanes: of grey levels where they have a sign, of beliefs otherwise."""
+    return grey_difference(array, look) if look.signed else difference(array, look)
+
+
+def doubt(unknown: np.ndarray, strength: np.ndarray | None) -> np.ndarray:
+    """How much of a pixel is unknown, (h, w) from 0 to 1: all of one in the mask, less of one that is soft."""
+    soft = np.zeros(unknown.shape, np.float32) if strength is None else 1 - strength
+    return np.where(unknown == 1, np.float32(1), soft)
 
 
 def grey(array: np.ndarray, look: Look) -> np.ndarray:
@@ -126,7 +158,7 @@ def grey(array: np.ndarray, look: Look) -> np.ndarray:
 def signed(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) numbers around 0, which is paper; the largest of either sign has the full colour."""
     largest = float(np.abs(array).max(initial=0.0)) or 1.0
-    return _mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array / largest)
+    return mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array / largest)
 
 
 def hints(array: np.ndarray, look: Look, strength: np.ndarray | None = None) -> np.ndarray:
@@ -160,12 +192,18 @@ PAINTERS = {
     "decoded": decoded,
     "entropy": entropy,
     "residual": residual,
-    "difference": difference,
+    "difference": signed_difference,
     "error": difference,
     "clone": clones,
     "ownership": ownership,
     "mask": mask,
     "signed": signed,
+    "picture": grey,
+    "mean": grey,
+    "sample": grey,
+    "deviation": deviation,
+    "mistake": grey_difference,
+    "effect": effect,
 }
 
 
@@ -185,12 +223,18 @@ def _label_table(dark: bool, labels: int) -> np.ndarray:
     return np.array([solid(known[label % len(known)], o) for label in range(labels) for o in opacity], np.uint32)
 
 
+def _where(shown: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    """Colours where they are to be shown, nothing elsewhere."""
+    return np.where(shown, pixels, np.uint32(0))
+
+
 def _enlarged(array: np.ndarray) -> np.ndarray:
     """Every pixel as HATCH × HATCH."""
     return array.repeat(HATCH, axis=0).repeat(HATCH, axis=1)
 
 
-def _mapped(name: str, fraction: np.ndarray) -> np.ndarray:
+def mapped(name: str, fraction: np.ndarray) -> np.ndarray:
+    """Fractions from 0 to 1 as colours of a map."""
     index = (np.clip(np.nan_to_num(fraction), 0, 1) * 255 + 0.5).astype(np.intp)
     return _opaque(colormap(name)).take(index)
 

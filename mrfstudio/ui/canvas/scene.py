@@ -10,16 +10,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from mrfstudio.engine.frames import NO_HINT, Frame
-from mrfstudio.ui.canvas.overlays import Look, as_image, highlight, hints, layer_picture
+from mrfstudio.ui.canvas.overlays import Look, as_image, doubt, highlight, hints, layer_picture
 from mrfstudio.ui.canvas.pending import Patch, Pending
 from mrfstudio.ui.canvas.transform import Transform
 
-GIVEN = ("grey", "truth", "observed", "mask")
-INFERRED = ("belief", "decoded", "entropy", "residual", "difference", "error", "clone", "ownership")
+GIVEN = ("grey", "truth", "observed", "picture", "mask")
+OF_PICTURES = ("mean", "deviation", "sample", "mistake")
+INFERRED = (*OF_PICTURES, "belief", "decoded", "entropy", "residual", "difference", "error", "clone", "ownership")
+ORIGINAL = ("observed", "picture")
+"""What is shown alone while O is held, where there is no picture behind."""
 DIMMED = 0.4  # opacity of results that are older than the evidence
 
 
@@ -38,10 +41,15 @@ class Scene:
         self._inferred: dict[str, np.ndarray] = {}
         self._original: np.ndarray | None = None
         self._preview: np.ndarray | None = None
+        self.wipe: float | None = None
+        """The part of the picture, from the left, that is shown as it was before; None where nothing can be wiped."""
+        self.effect: np.ndarray | None = None
+        """What a hidden unit adds to the picture, (H, W): shown while it is pointed at."""
         self.lit_clone: int | None = None
         """The clone whose pixels glow, in every frame that comes."""
         self._cache: dict[str, tuple[np.ndarray, Look, np.ndarray]] = {}
         self._blended: QImage | None = None
+        self._before: QImage | None = None
         self._stripes = Stripes()
 
     @property
@@ -90,7 +98,7 @@ class Scene:
 
     def changed(self) -> None:
         """Blend anew at the next painting."""
-        self._blended = None
+        self._blended = self._before = None
 
     def paint(self, painter: QPainter, transform: Transform) -> None:
         """Draw the picture; `painter` clips to the part that must be drawn."""
@@ -103,12 +111,27 @@ class Scene:
         place = transform.rectangle(top, left, height, width)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, transform.scale < 1)
         draw_visible(painter, place, self._blended)
+        if self.wipe and not self.original_only:
+            self._paint_before(painter, transform, place)
         if "hints" in self.visible and not self.original_only and self._preview is None:
             painter.setOpacity(self.visible["hints"])
             self._stripes.paint(painter, place)
             painter.setOpacity(1.0)
 
-    def _blend(self) -> QImage:
+    def _paint_before(self, painter: QPainter, transform: Transform, place: QRectF) -> None:
+        """What was given, left of the wipe."""
+        if self._before is None:
+            self._before = self._blend(results=False)
+        whole = transform.rectangle(0, 0, *self.shape)
+        whole.setWidth(whole.width() * (self.wipe or 0.0))
+        painter.save()
+        painter.setClipRect(whole, Qt.ClipOperation.IntersectClip)
+        painter.fillRect(whole, QColor(self.look.colours.paper))
+        draw_visible(painter, place, self._before)
+        painter.restore()
+
+    def _blend(self, results: bool = True) -> QImage:
+        """All layers in one image; without `results` only what a person gave."""
         given = self.pending.layers()
         if self._preview is not None:
             given = {**given, "observed": self._preview}
@@ -119,10 +142,12 @@ class Scene:
         if self._original is not None and (self.original_only or "grey" in self.visible):
             self._draw(painter, "grey", self._original, 1.0 if self.original_only else self.visible["grey"])
         for name in GIVEN[1:]:
-            shown = name == "observed" and self._original is None if self.original_only else name in self.visible
+            shown = name in ORIGINAL and self._original is None if self.original_only else name in self.visible
             if name in given and shown:
-                self._draw(painter, name, given[name], self.visible.get(name, 1.0), fresh=name in self.pending.fresh)
-        if not self.original_only and self._preview is None:
+                array = doubt(given[name], given.get("mask_strength")) if name == "mask" else given[name]
+                fresh = name == "mask" or name in self.pending.fresh
+                self._draw(painter, name, array, self.visible.get(name, 1.0), fresh=fresh)
+        if results and not self.original_only and self._preview is None:
             self._blend_results(painter, given)
         painter.end()
         return blended
@@ -139,10 +164,25 @@ class Scene:
             pixels = layer_picture("observed", given["observed"], self.look)
             if pixels is not None:
                 painter.drawImage(0, 0, as_image(np.where(touched, np.where(pixels == 0, solid, pixels), 0)))
+        hidden = self.pending.touched("mask")
+        if hidden is not None and "mask" in self.visible:
+            # The same for pixels that become unknown, or known again.
+            for name in ("picture", "mask"):
+                array = doubt(given["mask"], given.get("mask_strength")) if name == "mask" else given[name]
+                pixels = layer_picture(name, array, self.look)
+                assert pixels is not None
+                painter.drawImage(0, 0, as_image(np.where(hidden, pixels, 0)))
+        if self.effect is not None and self.effect.shape == self.shape:
+            self._draw(painter, "effect", self._cut(self.effect), 1.0, fresh=True)
         self._stripes.set_hints(given.get("hints"), given.get("hints_strength"), self.look)
         if self.lit_clone is not None and "clone" in self._inferred:
             glow = highlight(self._inferred["clone"] == self.lit_clone, self.look)
             painter.drawImage(painter.viewport(), as_image(glow))
+
+    def _cut(self, image: np.ndarray) -> np.ndarray:
+        """The part of a whole picture (H, W) that the arrays show."""
+        (top, left), (height, width), stride = self._patch.origin, self._patch.size, self._patch.stride
+        return image[top : top + height : stride, left : left + width : stride]
 
     def _draw(self, painter: QPainter, name: str, array: np.ndarray, opacity: float, fresh: bool = False) -> None:
         known = self._cache.get(name)

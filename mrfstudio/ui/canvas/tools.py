@@ -77,6 +77,18 @@ SEGMENT_TARGETS: tuple[Target, ...] = (
     Target("Hint CONTOUR", "hints", 0, 0, "Tell the model that these are contour, whatever was seen.", soft=True),
 )
 
+INPAINT_TARGETS: tuple[Target, ...] = (
+    Target("Unknown", "mask", 1, "unknown", "Hide these pixels: the model fills them in."),
+    Target(
+        "Known",
+        "mask",
+        0,
+        "accent_soft",
+        "Show these pixels. With less than full strength they are doubtful: the model may deviate from them.",
+        soft=True,
+    ),
+)
+
 
 @dataclass
 class ToolBox:

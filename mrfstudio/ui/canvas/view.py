@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.raster import stroke_mask
-from mrfstudio.ui.canvas import marks
+from mrfstudio.ui.canvas import marks, wipe
 from mrfstudio.ui.canvas.scene import Scene
 from mrfstudio.ui.canvas.tools import Target, ToolBox, corners, rectangle_between
 from mrfstudio.ui.canvas.transform import Transform
@@ -44,6 +44,8 @@ class CanvasBase(QWidget):
     radius_changed = Signal(float)
     strength_changed = Signal(float)
     outside_changed = Signal(bool)
+    wiped = Signal(float)
+    """The line between before and after was moved: the part of the picture left of it."""
     view_changed = Signal(object)
     """The picture was moved or zoomed: (top, left, height, width) of the pixels that can be seen now."""
 
@@ -58,6 +60,9 @@ class CanvasBase(QWidget):
         """The keyboard's cursor, while keys move it."""
         self.pinned: tuple[int, int] | None = None
         self.empty_text = EMPTY
+        self.grid_from = marks.GRID_FROM
+        self.wiping = False
+        """Whether the line between before and after is being dragged."""
         self._stale = False
         self._stale_timer = QTimer(self)
         self._stale_timer.setSingleShot(True)
@@ -131,6 +136,23 @@ class CanvasBase(QWidget):
         """Show other observations (h, w) for a while; None ends it."""
         self.scene.set_preview(observed)
         self.update()
+
+    def set_wipe(self, wipe: float | None) -> None:
+        """Show this part of the picture, from the left, as it was before; None takes the line away."""
+        if wipe != self.scene.wipe:
+            self.scene.wipe = wipe
+            self.update()
+            if wipe is not None:
+                self.wiped.emit(wipe)
+
+    def show_effect(self, effect: np.ndarray | None) -> None:
+        """What a hidden unit adds to the picture (H, W); None ends it."""
+        self.scene.effect = effect
+        self.refresh()
+
+    def set_signed(self, signed: bool) -> None:
+        """Whether differences of lanes have a sign."""
+        self.scene.look = replace(self.scene.look, signed=signed)
 
     def light_clone(self, clone: int | None) -> None:
         """Highlight the pixels that chose a clone, in this frame and the next ones; they need the `clone` picture."""
@@ -292,16 +314,35 @@ class CanvasBase(QWidget):
 
     def _paint_marks(self, painter: QPainter) -> None:
         colours, transform = colours_of(self), self.transform
-        marks.grid(painter, transform, self.visible_rectangle(), colours)
+        marks.grid(painter, transform, self.visible_rectangle(), colours, self.grid_from)
         self._paint_arrows(painter, transform)
         painter.setPen(QPen(QColor(colours.outline), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(transform.rectangle(0, 0, *self.scene.shape).adjusted(-1, -1, 0, 0))
+        self._paint_hole(painter)
         if self.pinned is not None:
             marks.crosshair(painter, transform.rectangle(*self.pinned, 1, 1))
         if self.tools.active:
             self._paint_area(painter)
         self._paint_cursor(painter)
+
+    def _paint_hole(self, painter: QPainter) -> None:
+        """Where unknown pixels begin: what is filled in there is told from what was known."""
+        unknown = self.scene.layer("mask")
+        if unknown is not None and "mask" in self.scene.visible and not self.scene.original_only:
+            marks.border(painter, self.transform, self.scene.rectangle, unknown == 1, colours_of(self))
+        if self.scene.wipe is not None:
+            picture, widget = self.transform.rectangle(0, 0, *self.scene.shape), QRectF(self.rect())
+            over = self.pointer is not None and wipe.hits(picture, widget, self.scene.wipe, self.pointer)
+            lit = self.wiping or over
+            wipe.paint(painter, picture, widget, self.scene.wipe, colours_of(self), named=lit, lit=lit)
+
+    def on_grip(self, position: QPointF) -> bool:
+        """Whether a point of the widget lies on the grip of the wipe."""
+        if self.scene.wipe is None or 0 in self.scene.shape:
+            return False
+        picture = self.transform.rectangle(0, 0, *self.scene.shape)
+        return wipe.hits(picture, QRectF(self.rect()), self.scene.wipe, position)
 
     def _paint_area(self, painter: QPainter) -> None:
         """The area that is being drawn, before it is filled."""

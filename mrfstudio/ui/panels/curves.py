@@ -26,8 +26,13 @@ MEASURES = (
     Measure("log_partition", "free energy", "nats", "Minus log Z as the algorithm estimates it.", sign=-1.0),
     Measure("iou", "IoU", "", "Overlap of what is inside with the truth: intersection over union.", start=(0.0, 1.0)),
     Measure(
-        "nce_bits", "NCE", "bits", "How surprised the beliefs are by the truth, per pixel; 0 is best.", start=(0.0, 1.0)
+        "nce_bits",
+        "NCE",
+        "bits",
+        "How surprised the beliefs are by the truth, per pixel; lower is better.",
+        start=(0.0, 1.0),
     ),
+    Measure("mse", "MSE", "", "Mean squared error of the hidden pixels, grey levels from 0 to 1.", start=(0.0, 0.02)),
 )
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mrfstudio.engine.commands import Scrub
 from mrfstudio.engine.frames import Frame
-from mrfstudio.ui.canvas.overlays import Look, as_image, belief
+from mrfstudio.ui.canvas.overlays import Look, as_image, belief, grey
 from mrfstudio.ui.colours import colours_of, faded
 from mrfstudio.ui.theme import px
 
@@ -29,7 +29,7 @@ class IterationStrip(QWidget):
         self.base = 0
         self.iteration = 0
         self.pictures: dict[int, np.ndarray] = {}
-        """By iteration: (h, w, labels) uint8 of 255 × belief."""
+        """By iteration: (h, w, labels) uint8 of 255 × belief, or (h, w) uint8 grey levels."""
         self._drawn: dict[int, np.ndarray] = {}
         self._hover: int | None = None
         self.setMouseTracking(True)
@@ -37,7 +37,7 @@ class IterationStrip(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("First iterations")
         self.setAccessibleDescription("Left and right arrow keys go through the first fifteen iterations.")
-        self.setToolTip("<b>First iterations</b><br>Labels after each of the first fifteen. Click one to go there.")
+        self.setToolTip("<b>First iterations</b><br>The result after each of the first fifteen. Click one to go there.")
 
     def set_frame(self, frame: Frame) -> None:
         """Add the pictures of a frame."""
@@ -117,8 +117,9 @@ class IterationStrip(QWidget):
     def _image(self, iteration: int) -> np.ndarray:
         if iteration not in self._drawn:
             look = Look(dark=colours_of(self).name == "dark")
-            shares = self.pictures[iteration].astype(np.float32) / 255
-            self._drawn[iteration] = np.ascontiguousarray(belief(shares, look))
+            picture = self.pictures[iteration]
+            drawn = grey(picture, look) if picture.ndim == 2 else belief(picture.astype(np.float32) / 255, look)
+            self._drawn[iteration] = np.ascontiguousarray(drawn, np.uint32)
         return self._drawn[iteration]
 
     # Hands ------------------------------------------------------------------------------------------------------------

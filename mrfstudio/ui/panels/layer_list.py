@@ -22,6 +22,7 @@ class LayerList(QWidget):
     def __init__(self, layers: Sequence[Layer], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.boxes: dict[str, QCheckBox] = {}
+        self._instead = {layer.name: layer.instead for layer in layers if layer.instead}
         self.sliders: dict[str, QSlider] = {}
         self.directions = QComboBox(self)
         self.directions.setAccessibleName("Direction of messages")
@@ -95,13 +96,18 @@ class LayerList(QWidget):
         slider.setAccessibleName(f"Opacity of {layer.title}")
         slider.setToolTip(f"<b>Opacity</b> of {layer.title.lower()}")
         slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        box.toggled.connect(self._toggled)
+        box.toggled.connect(lambda on, name=layer.name: self._toggled(name, on))
         slider.valueChanged.connect(lambda _: self.changed.emit())
         self._grid.addWidget(box, row, 0)
         self._grid.addWidget(slider, row, 1)
         self.boxes[layer.name], self.sliders[layer.name] = box, slider
 
-    def _toggled(self) -> None:
+    def _toggled(self, name: str, on: bool) -> None:
+        group = self._instead.get(name)
+        if on and group:
+            for other in (each for each, word in self._instead.items() if word == group and each != name):
+                with QSignalBlocker(self.boxes[other]):
+                    self.boxes[other].setChecked(False)
         self._enable()
         self.changed.emit()
 

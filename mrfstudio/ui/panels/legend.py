@@ -45,7 +45,9 @@ class Legend(QWidget):
     def set_visible_layers(self, names: Iterable[str]) -> None:
         """Explain these layers, no others."""
         self._shown = shown = set(names)
-        self.swatches.set_parts("observed" in shown, bool(shown.intersection(LABEL_LAYERS)), "hints" in shown)
+        self.swatches.set_parts(
+            "observed" in shown, bool(shown.intersection(LABEL_LAYERS)), "hints" in shown, "mask" in shown
+        )
         for name, bar in self.bars.items():
             bar.setVisible(name in shown)
         self.clones.setVisible("clone" in shown)
@@ -57,18 +59,20 @@ class Swatches(QWidget):
     def __init__(self, labels: Sequence[str]) -> None:
         super().__init__()
         self.labels = tuple(labels)
-        self._shown: list[tuple[str, int | None, bool]] = []
+        self._shown: list[tuple[str, int | str | None, bool]] = []
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    def set_parts(self, observed: bool, labels: bool, hints: bool) -> None:
-        """Which swatches: ink, labels, stripes of hints."""
+    def set_parts(self, observed: bool, labels: bool, hints: bool, unknown: bool = False) -> None:
+        """Which swatches: ink, labels, stripes of hints, unknown pixels."""
         self._shown = [("contour seen", None, False)] if observed else []
         if labels:
             self._shown += [(name, index, False) for index, name in enumerate(self.labels)]
         if hints:
             self._shown.append(("hint", len(self.labels) - 1, True))
+        if unknown:
+            self._shown += [("unknown", "unknown", False), ("filled in: inside the line", "accent", False)]
         self.setVisible(bool(self._shown))
         self.setAccessibleName("Colours: " + ", ".join(name for name, _, _ in self._shown))
         self.updateGeometry()
@@ -107,7 +111,10 @@ class Swatches(QWidget):
             top = row * self._row_height + (self._row_height - side) / 2
             square = QRectF(x + 1, top, side, side)
             painter.setPen(QPen(QColor(colours.outline), 1))
-            painter.setBrush(QColor(colours.ink if label is None else colours.labels[label % len(colours.labels)]))
+            painter.setBrush(QColor(swatch_colour(label, colours)))
+            if label == "accent":  # a line on the canvas, not an area
+                painter.setPen(QPen(QColor(colours.accent), 2))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(square, 3, 3)
             if striped:
                 _stripes(painter, square, colours)
@@ -119,6 +126,14 @@ class Swatches(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.updateGeometry()
+
+
+def swatch_colour(label: int | str | None, colours: Colours) -> str:
+    """The colour of a label, a named colour of the theme, or ink."""
+    if isinstance(label, int):
+        return colours.labels[label % len(colours.labels)]
+    named: str = getattr(colours, label or "ink")
+    return named
 
 
 class ColourBar(QWidget):

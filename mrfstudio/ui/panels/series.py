@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfstudio.engine.frames import Frame, Scalars
 
-MEASURES = ("residual", "log_partition", "iou", "nce_bits")
+MEASURES = ("residual", "log_partition", "iou", "nce_bits", "mse")
 FIRST_ROOM = 256
 
 

@@ -23,6 +23,8 @@ class ExtraDock:
     widget: QWidget
     area: Qt.DockWidgetArea
     help: str
+    shown: bool = False
+    """Whether it is there from the beginning."""
 
 
 class Workspace(QObject):

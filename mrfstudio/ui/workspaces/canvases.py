@@ -14,7 +14,7 @@ from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.theme import px
 
-GIVEN = ("observed", "hints", "truth", "difference")
+GIVEN = ("observed", "hints", "truth", "picture", "mask", "difference")
 
 
 class Canvases(QSplitter):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QObject
@@ -12,9 +12,10 @@ from mrfstudio.engine.commands import (
     AddLane,
     Command,
     RemoveLane,
+    SetModel,
     SetView,
 )
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
+from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.iteration_strip import IterationStrip
@@ -87,8 +88,14 @@ class ImageWorkspace(RunActions, Workspace):
         row.addWidget(tools)
         row.addWidget(self.canvases, 1)
         column.addLayout(row, 1)
+        for widget in self.below_canvas():
+            column.addWidget(widget)
         column.addWidget(self.strip)
         return centre
+
+    def below_canvas(self) -> Sequence[QWidget]:
+        """What a workspace puts between its canvas and the strip of iterations."""
+        return ()
 
     def new_curves(self) -> QWidget:
         """The panel below, with `set_frame`, `to_csv` and a signal `command`."""
@@ -111,6 +118,15 @@ class ImageWorkspace(RunActions, Workspace):
     def on_dock(self, name: str, shown: bool) -> None:
         if name == self.comparing.dock_name:
             self.comparing.on_shown(shown)
+
+    def post(self, command: Command) -> None:
+        """Send a command to this workspace's session, even if another workspace is shown by now."""
+        self.controller.post(command, self.name)
+
+    def use_model(self, note: ModelNote) -> None:
+        """A model from a file or from training was checked: choose it."""
+        self.lane_controls.add_model(note)
+        self.controller.post(SetModel(0, note.name), self.name)
 
     # Frames -----------------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class ModelPanel(QWidget):
         self._shown_algorithm = ""
         self._shown_values: dict[str, Any] = {}
         self.model, self.algorithm = QComboBox(), QComboBox()
-        self.model.setToolTip("The trained model that labels the pixels.")
+        self.model.setToolTip("The trained model that answers.")
         self.model.setAccessibleName("Model")
         self.algorithm.setToolTip("How the marginals are estimated.")
         self.algorithm.setAccessibleName("Algorithm")
@@ -77,7 +77,8 @@ class ModelPanel(QWidget):
         for entry in self._entries.values():
             self.algorithm.addItem(entry.title, entry.name)
             self.algorithm.setItemData(self.algorithm.count() - 1, entry.summary, 3)  # 3 is ToolTipRole
-        self.set_models(engine.models)
+        kinds = engine.kinds.get(workspace)
+        self.set_models([note for note in engine.models if kinds is None or note.kind in kinds])
         self.model.setEnabled(True)
         self.algorithm.setEnabled(True)
 

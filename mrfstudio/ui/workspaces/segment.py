@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from PySide6.QtCore import QObject
 
-from mrfstudio.engine.commands import AddNoise, ClearLayer, Command, Paint, SetModel, SetSpeed
-from mrfstudio.engine.frames import Frame, ModelNote
+from mrfstudio.engine.commands import AddNoise, ClearLayer, Command, Paint, SetSpeed
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.canvas.layers import SEGMENT_LAYERS
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.dialogs.example import Example
@@ -80,11 +80,6 @@ class SegmentWorkspace(LabelWorkspace):
 
     def open_path(self, path: Path) -> bool:
         return self.files.open_path(path)
-
-    def use_model(self, note: ModelNote) -> None:
-        """A model from a file or from training was checked: choose it."""
-        self.panel.add_model(note)
-        self.controller.post(SetModel(0, note.name), self.name)
 
     # Actions ----------------------------------------------------------------------------------------------------------
 

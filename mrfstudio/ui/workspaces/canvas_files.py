@@ -1,0 +1,182 @@
+"""What goes in and out of every workspace with a canvas: models, exports, the clipboard, the command."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QWidget
+
+from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.dialogs.simple import TextDialog
+from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.files import MODELS, SESSION_ENDING
+from mrfstudio.ui.workspaces.image_workspace import ImageWorkspace
+
+PICTURE_ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".ico", ".tga"}
+
+
+class CanvasFiles(QObject):
+    """Methods are named like the actions they do."""
+
+    def __init__(self, workspace: ImageWorkspace) -> None:
+        super().__init__(workspace)
+        self._canvases = workspace
+        self._controller = workspace.controller
+        self._settings = workspace.settings
+
+    @property
+    def _window(self) -> QWidget:
+        return self._canvases.canvas.window()
+
+    # In ---------------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def open_picture(self, source: Path | np.ndarray) -> None:
+        """Bring in a picture, from a file or as grey levels (h, w) from 0 to 1."""
+
+    def use_model_file(self, path: Path) -> None:
+        """Check a model file and choose it."""
+        self._controller.ask("model_note", self._canvases.use_model, model=str(path))
+
+    def open_path(self, path: Path) -> bool:
+        """A picture or a model; False if it is neither."""
+        ending = path.suffix.lower()
+        if ending == ".safetensors":
+            self.use_model_file(path)
+            return True
+        if ending in PICTURE_ENDINGS:
+            self.open_picture(path)
+            return True
+        return False
+
+    def paste(self) -> None:
+        clipboard = QApplication.clipboard()
+        urls = clipboard.mimeData().urls()
+        if urls and urls[0].isLocalFile() and self.open_path(Path(urls[0].toLocalFile())):
+            return
+        image = clipboard.image()
+        if image.isNull():
+            self._say("There is no picture in the clipboard: copy one first, or open a file.")
+        else:
+            self.open_picture(grey_levels(image))
+
+    def open_model(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileName(self._window, "Open model", self._settings.folder, MODELS)
+        if chosen:
+            self.open_path(Path(chosen))
+
+    # Out --------------------------------------------------------------------------------------------------------------
+
+    def export_canvas(self) -> None:
+        path = ask_path(self._window, self._settings, "Export canvas", f"{self._name}.png", [PNG])
+        if path is not None:
+            self._save(lambda: save_picture(self.canvas_image(), path), path)
+
+    def canvas_image(self) -> QImage:
+        """What is shown: one lane alone, or both as they stand side by side."""
+        canvases = self._canvases.canvases
+        return picture_of(canvases) if canvases.comparing else canvases.first.render_image()
+
+    def export_curves(self) -> None:
+        curves = self._canvases.curves
+        if curves is None:
+            return
+        path = ask_path(self._window, self._settings, "Export curves", f"{self._name}-curves.png", [PNG, CSV])
+        if path is None:
+            return
+        if path.suffix.lower() == ".csv":
+            self._save(lambda: save_text(curves.to_csv(), path), path)
+        else:
+            self._save(lambda: save_picture(picture_of(curves), path), path)
+
+    def copy_picture(self) -> None:
+        QApplication.clipboard().setImage(self.canvas_image())
+        self._say("The canvas is in the clipboard.")
+
+    def show_card(self) -> None:
+        frame = self._controller.newest
+        if frame is not None and frame.lanes:
+            self._controller.ask("model_card", self._show_card, model=frame.lanes[0].model)
+
+    def _show_card(self, markdown: str) -> None:
+        TextDialog("About this model", markdown, self._window).open()
+
+    # The command ------------------------------------------------------------------------------------------------------
+
+    def copy_command(self) -> None:
+        """The `mrfstudio` line that computes what is shown; a snapshot of the session where no shorter one can."""
+        frame = self._controller.newest
+        if frame is None or not frame.lanes:
+            return
+        line = self.direct_command(frame)
+        if line is not None:
+            self._copy(line)
+            return
+        path = self.new_place().with_suffix(SESSION_ENDING)
+        self._controller.ask("snapshot", lambda saved: self._copy(command_line("replay", saved)), path=str(path))
+
+    def new_place(self) -> Path:
+        """A path, without an ending, for what a copied command needs."""
+        folder = Path(platformdirs.user_data_dir("mrfstudio", appauthor=False), "commands")
+        return folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{hashlib.sha256(self._name.encode()).hexdigest()[:4]}"
+
+    def direct_command(self, frame: Frame) -> str | None:
+        """A line that computes what is shown without a session file; None where there is none."""
+        return None
+
+    def _edited(self, frame: Frame) -> bool:
+        return frame.undo not in ("", f"Open {frame.name}")
+
+    def _copy(self, line: str) -> None:
+        QApplication.clipboard().setText(line)
+        self._say(f"Copied: {line}")
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _name(self) -> str:
+        frame = self._controller.newest
+        return Path(frame.name).stem.replace(" ", "-") if frame is not None and frame.name else self._canvases.name
+
+    def _then(self, dialog: QDialog, accepted: Callable[[], None]) -> None:
+        """Show a dialog that blocks nothing, and forget it when it has closed."""
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(accepted)
+        dialog.open()
+
+    def _save(self, write: Callable[[], None], path: Path) -> None:
+        try:
+            write()
+        except ExportError as error:
+            self._say(str(error))
+        else:
+            self._say(f"Written: {path}")
+
+    def _say(self, sentence: str) -> None:
+        self._controller.message.emit(sentence)
+
+
+def command_line(*words: str) -> str:
+    """A line for a shell."""
+    return shlex.join(("mrfstudio", *words))
+
+
+def grey_levels(image: QImage) -> np.ndarray:
+    """A picture as grey levels (h, w) from 0 to 1, on white where it is transparent."""
+    flat = QImage(image.size(), QImage.Format.Format_RGB32)
+    flat.fill(Qt.GlobalColor.white)
+    painter = QPainter(flat)
+    painter.drawImage(0, 0, image)
+    painter.end()
+    grey = flat.convertToFormat(QImage.Format.Format_Grayscale8)
+    rows = np.frombuffer(grey.constBits(), np.uint8).reshape(grey.height(), grey.bytesPerLine())
+    return rows[:, : grey.width()].astype(np.float32) / np.float32(255)

@@ -1,0 +1,256 @@
+"""Inpaint: hide a part of a face or a digit, watch the mean and its uncertainty fill it in, look at hidden units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+from mrfstudio.engine.commands import ClearLayer, Command, Invert, PaintRectangle, SetImage, SetModel, SetSpeed
+from mrfstudio.engine.frames import Frame, GreyPicture, Loaded, ModelNote
+from mrfstudio.ui.canvas.layers import INPAINT_LAYERS
+from mrfstudio.ui.canvas.tools import INPAINT_TARGETS
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.panels.iteration_strip import IterationStrip
+from mrfstudio.ui.panels.layer_list import LayerList
+from mrfstudio.ui.panels.legend import Legend
+from mrfstudio.ui.panels.pixel_inspector import PixelInspector
+from mrfstudio.ui.panels.wipe_bar import WipeBar
+from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.workspaces.base import ExtraDock
+from mrfstudio.ui.workspaces.controls import LaneControls
+from mrfstudio.ui.workspaces.gallery import Gallery
+from mrfstudio.ui.workspaces.image_workspace import FIRST_SPEED, ImageWorkspace
+from mrfstudio.ui.workspaces.inpaint_files import InpaintFiles
+from mrfstudio.ui.workspaces.units import Units
+
+RESULTS = ("mean", "deviation", "sample", "mistake")
+"""What the key V goes through."""
+DRAW_EVERY = 120
+"""Milliseconds between two samples: slow enough to see each."""
+FIRST_RADIUS = 2.0
+GRID_FROM = 28.0
+"""Screen pixels for one of the picture from which on a grid is drawn: over a face it would be in the way."""
+ADVICE = (
+    "Try it: paint over a part of the picture and watch it fill in; the right button shows pixels again. "
+    "PgDn takes the next picture.",
+    "V shows the mean, its deviation, a sample, the error in turn. W or the grip below the picture wipes to before.",
+    "Look inside: Ctrl+H shows the hidden units; click one to switch it on or off. Ctrl+K compares two models.",
+)
+EMPTY = "Nothing here yet.\nOpen or paste a picture, or choose one from the gallery (Ctrl+Shift+G)."
+
+
+class InpaintControls(LaneControls):
+    """Layers of grey pictures, and an inspector with a histogram."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self.inspector = PixelInspector()
+        super().__init__(LayerList(INPAINT_LAYERS), Legend(INPAINT_LAYERS, ()), self.inspector, (), parent)
+
+    def set_frame(self, frame: Frame) -> None:
+        super().set_frame(frame)
+        known = "truth" in frame.layers
+        if self.layers.boxes["mistake"].isEnabled() != known:
+            self.layers.set_available("mistake", known)
+
+
+class InpaintWorkspace(ImageWorkspace):
+    """Pictures, masks, samples, galleries and hidden units."""
+
+    name = "inpaint"
+    title = "Inpaint"
+    icon = "inpaint"
+    help = "Hide a part of a picture and watch a Boltzmann machine fill it in, with its uncertainty."
+    model_kinds = ("grbm", "rbm", "dbm")
+
+    def __init__(self, controller: Controller, settings: Settings, parent: QObject | None = None) -> None:
+        self.panel = InpaintControls()
+        self.wipe = WipeBar()
+        super().__init__(controller, settings, parent, self.panel, IterationStrip())
+        self.files, self.gallery, self.units = InpaintFiles(self), Gallery(self), Units(self)
+        self.panel.other_model.connect(self.files.open_model)
+        self.palette.set_targets(INPAINT_TARGETS)
+        self._is_open = False
+        self._newest: Frame | None = None
+        self._waiting: ModelNote | None = None
+        self._pinned = False
+        self._advised = self._draw = 0
+        self._shapes: dict[str, tuple[int, int] | None] = {}
+        self._drawing = QTimer(self, singleShot=True, interval=DRAW_EVERY)
+        self._drawing.timeout.connect(self._draw_again)
+        for canvas in (self.canvases.first, self.canvases.second):
+            canvas.empty_text = EMPTY
+            canvas.set_signed(True)
+            canvas.grid_from = GRID_FROM
+            canvas.set_wipe(0.0)
+            canvas.wiped.connect(self.set_wipe)
+        self.canvas.set_radius(FIRST_RADIUS)
+        self.wipe.moved.connect(self.set_wipe)
+        self.canvases.hovered.connect(self._hover)
+        self.canvases.set_visible_layers(self.panel.layers.visible(), None)
+        self.advice.show_text(ADVICE[0])
+
+    # Places -----------------------------------------------------------------------------------------------------------
+
+    def doers(self) -> tuple[QObject, ...]:
+        return (*super().doers(), self.files, self.gallery, self.units)
+
+    def extra_docks(self) -> list[ExtraDock]:
+        return [self.gallery.dock(), self.units.dock(), *super().extra_docks()]
+
+    def on_dock(self, name: str, shown: bool) -> None:
+        super().on_dock(name, shown)
+        if name == self.units.dock_name:
+            self.units.on_shown(shown)
+
+    def below_canvas(self) -> Sequence[QWidget]:
+        return (self.wipe,)
+
+    def new_curves(self) -> QWidget:
+        from mrfstudio.ui.panels.curves import Curves
+
+        return Curves()
+
+    # Engine -----------------------------------------------------------------------------------------------------------
+
+    def on_loaded(self, engine: Loaded) -> None:
+        super().on_loaded(engine)
+        self._shapes |= {note.name: note.shape for note in engine.models}
+
+    def start(self) -> None:
+        self.controller.ask("begin", lambda _: self._begun(), self._no_model)
+
+    def _begun(self) -> None:
+        self._is_open = True
+        self.post(SetSpeed(FIRST_SPEED))
+        self.send_view(again=True)
+        if self._waiting is not None:
+            self.use_model(self._waiting)
+
+    def on_opened(self) -> None:
+        self._is_open = True
+        super().on_opened()
+
+    def _no_model(self, sentence: str) -> None:
+        for canvas in (self.canvases.first, self.canvases.second):
+            canvas.empty_text = sentence
+            canvas.update()
+
+    def on_frame(self, frame: Frame) -> None:
+        self._newest = frame
+        super().on_frame(frame)
+        self.gallery.on_frame(frame)
+        self.units.on_frame(frame)
+        if frame.lanes and "sample" in frame.lanes[0].pictures and not self._drawing.isActive():
+            self._drawing.start()
+
+    def on_posted(self, command: Command, number: int) -> None:
+        super().on_posted(command, number)
+        if getattr(command, "layer", "") == "mask" and self.controller.workspace == self.name and not self._advised:
+            self._advised = 1
+            self.advice.show_text(ADVICE[1])
+
+    def post(self, command: Command) -> None:
+        """Send a command; a model that takes pictures of another size brings one along."""
+        if isinstance(command, SetModel) and command.picture is None:
+            self._choose_model(command)
+        else:
+            super().post(command)
+
+    def use_model(self, note: ModelNote) -> None:
+        if not self._is_open:  # there is no session yet that could use it
+            self._waiting = note
+            return
+        self._waiting = None
+        self.panel.add_model(note)
+        self.controller.ask("inpaint", self._known_model, do="note", model=note.name)
+
+    def _known_model(self, note: ModelNote) -> None:
+        self._shapes[note.name] = note.shape
+        self._choose_model(SetModel(0, note.name))
+
+    def _choose_model(self, command: SetModel) -> None:
+        shape, frame = self._shapes.get(command.model), self._newest
+        if frame is None or shape in (None, frame.shape):
+            self.controller.post(command, self.name)
+        else:
+            then = partial(self._with_picture, command)
+            self.controller.ask("inpaint", then, do="picture_for", model=command.model)
+
+    def _with_picture(self, command: SetModel, picture: GreyPicture) -> None:
+        opened = SetImage(picture.picture, picture.picture, picture.name, picture.mask)
+        self.controller.post(SetModel(command.lane, command.model, opened), self.name)
+
+    def use_picture(self, picture: GreyPicture) -> None:
+        """Show a picture; the mask stays. What it has under the mask is taken for the truth."""
+        self.post(SetImage(picture.picture, picture.picture, picture.name, picture.mask))
+
+    def open_path(self, path: Path) -> bool:
+        return self.files.open_path(path)
+
+    # View -------------------------------------------------------------------------------------------------------------
+
+    def send_view(self, again: bool = False) -> None:
+        if self._is_open:  # before that there is no session that could be looked at
+            super().send_view(again)
+
+    def wanted_pictures(self) -> set[str]:
+        wanted = super().wanted_pictures()
+        if "sample" in wanted:
+            wanted = wanted - {"sample"} | {f"sample:{self._draw}"}
+        return wanted | self.units.wanted_pictures()
+
+    def _draw_again(self) -> None:
+        if self.controller.workspace == self.name and "sample" in self.panel.layers.visible():
+            self._draw += 1
+            self.send_view()
+
+    def _hover(self, pixel: tuple[int, int] | None) -> None:
+        """The inspector follows the pointer until a pixel is kept by a click."""
+        if not self._pinned and pixel != self._inspected:
+            self._inspected = pixel
+            self.send_view()
+
+    def inspect(self, row: int, column: int) -> None:
+        kept = self._pinned and self._inspected == (row, column)
+        self._pinned = not kept
+        super().inspect(row, column)
+        if kept:  # a second click lets go
+            for canvas in self.canvases.both():
+                canvas.pin(None)
+
+    def set_wipe(self, wipe: float) -> None:
+        """Show this part of the picture as it was before, on every canvas."""
+        self.wipe.show_wipe(wipe)
+        for canvas in (self.canvases.first, self.canvases.second):
+            canvas.set_wipe(wipe)
+
+    # Actions ----------------------------------------------------------------------------------------------------------
+
+    def toggle_wipe(self) -> None:
+        self.set_wipe(0.0 if (self.canvas.scene.wipe or 0.0) > 0 else 1.0)
+
+    def next_layer(self) -> None:
+        shown = self.panel.layers.visible()
+        now = next((name for name in RESULTS if name in shown), "")
+        known = [name for name in RESULTS if self.panel.layers.boxes[name].isEnabled()]
+        following = known[(known.index(now) + 1) % len(known)] if now in known else known[0]
+        self.panel.layers.set_shown(following, True)
+
+    def invert_mask(self) -> None:
+        self.post(Invert("mask"))
+
+    def clear_mask(self) -> None:
+        self.post(ClearLayer("mask"))
+
+    def hide_all(self) -> None:
+        frame = self.controller.newest
+        if frame is not None:
+            self.post(PaintRectangle("mask", 1, (0, 0, *frame.shape)))
+
+    def show_hint(self) -> None:
+        self._advised = (self._advised + 1) % len(ADVICE)
+        self.advice.show_text(ADVICE[self._advised])
