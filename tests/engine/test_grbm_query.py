@@ -14,6 +14,7 @@ from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.grbm_messages import Rows, make_rows, next_messages, pixel_beliefs
 from mrfstudio.engine.inference.grbm_unrolled import unrolled_beliefs
 from mrfstudio.engine.learning.contract import TensorSource, TrainingData
+from mrfstudio.engine.learning.grbm_first_order import first_order_beliefs
 from mrfstudio.engine.learning.query import Query
 from mrfstudio.engine.learning.query_grbm import gaussian_bits, scores
 from mrfstudio.engine.learning.run import assemble, training_plan
@@ -113,6 +114,38 @@ def test_the_unrolled_answer_is_the_one_the_window_shows() -> None:
     assert found.targets == int(unknown.sum())
     assert found.means()["nce_bits"] == pytest.approx(float(bits.mean()))
     assert found.means()["mse"] == pytest.approx(float(squares.mean()))
+
+
+def test_first_order_messages_are_those_of_small_weights() -> None:
+    """Halving the weights makes the difference to the full messages about eight times smaller: it is of third order."""
+    grey, unknown = random_query((3, 4, 5))
+    errors = []
+    for scale in (0.1, 0.05):
+        model = random_model((4, 5), 12, scale)
+        evidence = model.evidence_from_image(grey, unknown)
+        with torch.no_grad():
+            rows = make_rows(model, evidence)
+            exact, exact_precision = unrolled_beliefs(rows, 20, (20,))
+            found, precision = first_order_beliefs(model, evidence, 20, (20,))
+            difference = exact / exact_precision - (found / precision).reshape(1, -1)[:, rows.places]
+        errors.append(float(difference.abs().max()))
+        assert errors[-1] < 0.05 * scale
+    assert errors[1] < errors[0] / 5
+
+
+def test_first_order_training_lowers_the_loss_of_the_full_messages() -> None:
+    data = TrainingData(TensorSource(images=faces_of_two_kinds(64)), TensorSource(images=faces_of_two_kinds(16)))
+    model = GrbmPlan(hidden=4).build_for(data, seed=0)
+    learner = Query(
+        iterations=5, first_iterations=5, jitter=0, readouts=2, epochs=30, learning_rate=0.05, batch_size=8, warm_up=0,
+        validate_every=0, first_order=1.0,
+    )  # fmt: skip
+    before = learner.validate(model, data.validation)["nce_bits"]
+    trainer = Trainer(model, learner, data, seed=0)
+    for _ in trainer.run():
+        pass
+    assert trainer.outcome is not None
+    assert trainer.outcome.scores["nce_bits"] < before - 0.8
 
 
 def faces_of_two_kinds(count: int) -> Tensor:

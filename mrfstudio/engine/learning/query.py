@@ -105,6 +105,13 @@ class Query(Learner):
         high=1.0,
         advanced=True,
     )
+    first_order: float = number(
+        0.0,
+        "Part of the run in which a Gaussian RBM is trained with first-order messages: nearly the same, in a tenth of "
+        "the time.",
+        low=0.0,
+        high=1.0,
+    )
     images_at_once: int = integer(2, "Images unrolled together; more leave the cache.", low=1, advanced=True)
     clip_images: float = number(
         1.5,

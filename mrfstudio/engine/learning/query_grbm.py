@@ -16,6 +16,7 @@ from torch import Tensor
 from mrfstudio.engine.inference.grbm_messages import Columns, make_rows
 from mrfstudio.engine.inference.grbm_unrolled import unrolled_beliefs
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
+from mrfstudio.engine.learning.grbm_first_order import first_order_beliefs
 from mrfstudio.engine.learning.queries import parse_queries
 from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
 from mrfstudio.engine.models.grbm import GRBM, pictures_of
@@ -43,6 +44,11 @@ class GrbmObjective:
         targets = max(1, int(unknown.sum()))
         iterations = iterations_now(learner, context)
         readouts = tuple(range(max(1, iterations - learner.readouts + 1), iterations + 1))
+        scalars = {"iterations": float(iterations)}
+        if context.progress < learner.first_order:
+            loss = _first_order_bits(model, pictures, unknown, readouts) / targets
+            loss.backward()
+            return BatchResult(loss.item(), float(targets), scalars, state)
         columns = Columns.of(model.weights.detach())
         columns.weights.requires_grad_()
         leaves = {
@@ -61,7 +67,7 @@ class GrbmObjective:
         for tensor, gradient in zip(leaves.values(), sums[1:], strict=True):
             tensor.grad = gradient
         total = sum(loss for loss, _ in found)
-        return BatchResult(total, float(targets), {"iterations": float(iterations)}, state)
+        return BatchResult(total, float(targets), scalars, state)
 
     def validate(self, learner: Query, model: GRBM, source: BatchSource) -> dict[str, float]:
         """Scores on queries that are the same each time."""
@@ -79,6 +85,15 @@ def _loss_bits(model: GRBM, pictures: Tensor, unknown: Tensor, readouts: tuple[i
     truth = model.standardise(pictures).reshape(-1)[rows.places]
     information, precision = unrolled_beliefs(rows, readouts[-1], readouts)
     return gaussian_bits(information, precision, truth).sum() / len(readouts)
+
+
+def _first_order_bits(model: GRBM, pictures: Tensor, unknown: Tensor, readouts: tuple[int, ...]) -> Tensor:
+    """The same loss with first-order messages, all pictures of a batch at once."""
+    information, precision = first_order_beliefs(
+        model, model.evidence_from_image(pictures, unknown), readouts[-1], readouts
+    )
+    bits = gaussian_bits(information, precision, model.standardise(pictures))
+    return (bits * unknown.flatten(1)).sum() / len(readouts)
 
 
 def gaussian_bits(information: Tensor, precision: Tensor, truth: Tensor) -> Tensor:

@@ -235,10 +235,15 @@ class GrbmPlan(Parameters):
     learner_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "query": {
             "learning_rate": 5e-3,
-            "batch_size": 8,
-            "iterations": 50,
-            "first_iterations": 10,
-            "growth": 0.6,
+            "batch_size": 32,
+            "iterations": 10,
+            "first_iterations": 4,
+            "growth": 1.0,
+            "jitter": 1,
+            "readouts": 2,
+            "first_order": 0.95,
+            "clip_norm": 0.5,
+            "averaging": 0.998,
             "images_at_once": 1,
             "beta2": 0.999,
         }
