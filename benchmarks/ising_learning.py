@@ -119,6 +119,7 @@ def _measured(task: Task, method: str, file: Path | None, options: argparse.Name
         epochs=options.epochs,
         batch_size=options.batch_size,
         learning_rate=options.learning_rate,
+        keep="last",  # the published validation samples are fifty, too few to choose by
         **{**task.model, **task.samples, **chosen},
     )
     seconds = time.process_time() - began
@@ -131,8 +132,8 @@ def markdown(kept: Kept) -> str:
     lines = [
         "# Ising models learned with different inference methods: exact negative log-likelihood of test samples, nats",
         "",
-        f"Measured with: {kept.settings_in_words}; torch {torch.__version__}, CPU. The parameters with the best exact "
-        "likelihood on the validation samples were kept.",
+        f"Measured with: {kept.settings_in_words}; torch {torch.__version__}, CPU. The last parameters were kept: "
+        "fifty validation samples are too few to choose by.",
     ]
     for name, task in TASKS.items():
         results = {method: kept.get(f"{name}/{method}") for method in METHODS}

@@ -297,9 +297,9 @@ def test_what_a_learner_cannot_train_it_refuses_and_names_one_that_can() -> None
 def test_exact_learning_on_the_published_samples(tmp_path: Path) -> None:
     data = f"ising:{SHARED / 'ising_grid5_std0.1.npz'}"
     out = tmp_path / "m.safetensors"
-    options: dict[str, Any] = {"algorithm": "exact", "batch_size": 1000, "epochs": 20, "learning_rate": 0.2}
-    train_command("ising", "likelihood", data, out, graph="grid", **options)
+    options: dict[str, Any] = {"algorithm": "exact", "batch_size": 1000, "epochs": 40, "learning_rate": 0.1}
+    train_command("ising", "likelihood", data, out, graph="grid", keep="last", **options)
     from mrfstudio.engine.evaluate import evaluate_model
 
     found = evaluate_model(out, data)
-    assert found["nll"] == pytest.approx(found["true_nll"], abs=0.05)
+    assert found["nll"] == pytest.approx(found["true_nll"], abs=0.01)

@@ -127,6 +127,15 @@ def test_the_best_is_copied_and_the_wait_counted_from_it(better: str, scores: li
     assert (state.best_step, state.best_score, state.best["w"].item()) == (2, scores[2], 2.0)
 
 
+def test_the_last_parameters_are_kept_where_that_is_asked() -> None:
+    state, tensor = TrainingState(), torch.zeros(1)
+    for step, score in enumerate([1.0, 0.5, 2.0]):
+        state.step = step
+        tensor.fill_(step)
+        keep_best(state, toy_learner(keep="last"), {"nce_bits": score}, {"w": tensor})
+    assert (state.best_step, state.best_score, state.best["w"].item()) == (2, 2.0, 2.0)
+
+
 def test_every_epoch_sees_every_item_once_in_another_order() -> None:
     class Recording:
         def __init__(self) -> None:

@@ -217,6 +217,12 @@ class Learner(Parameters):
     patience: int = integer(
         0, "Stop after so many validations without a better one; 0 never stops early.", low=0, unit="validations"
     )
+    keep: str = choice(
+        "best",
+        ("best", "last"),
+        "Which parameters stay: those of the best validation, or the last, where too few items validate to choose by.",
+        advanced=True,
+    )
 
     @property
     def items_together(self) -> int:

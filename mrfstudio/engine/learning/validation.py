@@ -30,7 +30,8 @@ def keep_best(
     name = learner.monitor or next(iter(metrics))
     score = metrics[name]
     sign = 1.0 if learner.better == "lower" else -1.0
-    if math.isfinite(score) and (state.best_score is None or sign * score < sign * state.best_score):
+    first_or_better = state.best_score is None or sign * score < sign * state.best_score
+    if math.isfinite(score) and (first_or_better or learner.keep == "last"):
         state.best_score, state.best_step = score, state.step
         state.best_validation, state.best = dict(metrics), copies(tensors)
         state.waited = 0
