@@ -27,6 +27,8 @@ QUICK_OPERANDS, QUICK_BYTES = 300, 4e6
 MOST_GIGABYTES = 4.0
 """What a comparison may take without being asked; a lane with exact inference may take more."""
 COMMAND = "mrfstudio.engine.exact_reference:exact_command"
+LARGE, LOOPY = 4000, 1.25
+"""Variables, and factors a variable, beyond which exact inference is not even considered by itself."""
 REST_SECONDS = 0.3
 """How long evidence must be left alone before a child process is started for it."""
 
@@ -91,6 +93,10 @@ class ExactReference:
         graph = view.model
         if not isinstance(graph, FactorGraph):
             return Answer(None, reason="Exact inference on this model is out of reach")
+        if graph.variables > LARGE and graph.factors > LOOPY * graph.variables:
+            # The estimate alone would take most of a second, and the answer is nearly always no.
+            asked = f"exact inference on {graph.variables} variables with loops is not tried"
+            return Answer(None, reason=f"{asked}; a lane with it would be the reference")
         most = min(MOST_GIGABYTES, 0.5 * available_bytes() / 1e9)
         reason = Exact(memory=most).supports(graph)
         if reason is not None:
@@ -108,7 +114,7 @@ def _with(view: LaneView, solution: Solution) -> LaneView:
 
 def solve(graph: FactorGraph, log_potentials: torch.Tensor) -> Solution:
     """Exact inference in 64 bits. Raises `StudioError` where evidence contradicts itself."""
-    fine = graph.to(dtype=torch.float64)
+    fine = graph.derived("in 64 bits", lambda: graph.to(dtype=torch.float64))
     evidence = Evidence(log_potentials.double())
     exact = Exact()
     solution = exact.step(fine, evidence, exact.init(fine, evidence))

@@ -16,8 +16,9 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
-from mrfstudio.engine.commands import Paint, SetSpeed
+from mrfstudio.engine.commands import AddLane, NewGraph, Paint, RemoveLane, SetSpeed
 from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.app import Start, make_app
 from mrfstudio.ui.dialogs.crop import CropDialog
 from mrfstudio.ui.dialogs.example import ExampleDialog
@@ -26,10 +27,16 @@ from mrfstudio.ui.dialogs.simple import NewDrawing, TextDialog, about_text
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.main_window import MainWindow
 from mrfstudio.ui.settings import Settings
+from mrfstudio.ui.workspaces.converge import ConvergeWorkspace
 from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
 
 SIZE = (1280, 800)
+COMPARED: tuple[tuple[str, dict[str, float]], ...] = (
+    ("alpha-bp", {"alpha": 0.5}),
+    ("trw", {}),
+    ("mean-field", {}),
+)
 PATIENCE = 120.0
 """Seconds for one picture: a busy machine may take long to load torch."""
 
@@ -69,7 +76,7 @@ class Tour:
     def all(self) -> list[Path]:
         """Draw them in an order that needs few steps between two pictures."""
         wait_until(lambda: self._window.controller.engine is not None, self._messages)
-        return [*self._segment(), *self._inpaint(), *self._dialogs()]
+        return [*self._segment(), *self._inpaint(), *self._comparison(), *self._dialogs()]
 
     # Workspaces -------------------------------------------------------------------------------------------------------
 
@@ -140,6 +147,35 @@ class Tour:
         crop = CropDialog(window.controller, ring(), newest.lanes[0].model, window)
         yield self._dialog(crop, "dialog-crop", lambda: crop.picture is not None)
         window.show_workspace("segment")
+
+    def _comparison(self) -> Iterator[Path]:
+        """Several algorithms on one graph, against exact inference."""
+        window = self._window
+        window.show_workspace("graph")
+        workspace = window.workspace
+        assert isinstance(workspace, ConvergeWorkspace)
+        workspace.post(NewGraph("grid", {"rows": 6, "columns": 6, "seed": 3}))
+        workspace.post(SetSpeed(None))
+        self._settled()
+        model = self._frame.lanes[0].model
+        for name, parameters in COMPARED:
+            workspace.post(AddLane(model, name, parameters))
+        workspace.comparing.show_comparison()
+        self._settled()
+        compared = self._frame.comparison
+        wait_until(lambda: compared is not None and compared.reference == "exact", self._messages)
+        yield self._grab(window, "converge-comparison")
+        workspace.comparing.show_comparison()
+        for lane in self._frame.lanes[1:]:
+            workspace.post(RemoveLane(lane.lane))
+        self._settled()
+        window.show_workspace("segment")
+
+    @property
+    def _frame(self) -> Frame:
+        frame = self._window.controller.newest
+        assert frame is not None
+        return frame
 
     @contextmanager
     def _layers(self, workspace: SegmentWorkspace | InpaintWorkspace, names: set[str]) -> Iterator[None]:

@@ -152,6 +152,13 @@ def test_where_exact_is_out_of_reach_the_first_lane_is_the_reference_and_the_rea
     assert score(found, 1).l1 > 0  # type: ignore[operator]
 
 
+def test_a_large_graph_with_loops_is_not_even_estimated_but_a_large_tree_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact_reference, "LARGE", 5)
+    assert "12 variables with loops is not tried" in compared(session()).text
+    chain = FactorGraph.ising(np.stack([np.arange(11), np.arange(1, 12)], 1), np.full(11, 0.5), np.zeros(12))
+    assert compared(session(graph=chain)).reference == "exact"
+
+
 def test_a_grid_of_clones_is_compared_with_its_first_lane() -> None:
     made = segment_session(playing=True, limits=Limits(iterations=3, tolerance=1e-9))
     made.apply(AddLane("b"))

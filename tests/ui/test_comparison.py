@@ -428,3 +428,15 @@ def test_two_models_on_a_picture_are_compared_with_the_first_lane(shared: Studio
     shared.do("compare")
     shared.until(lambda: len(shared.frame.lanes) == 1)
     shared.tidy()
+
+
+def test_curves_of_another_session_begin_anew_with_their_ranges(qtbot: QtBot) -> None:
+    curves = shown(qtbot, Curves(), 500, 200)
+    scalars = [Scalars(iteration, 0.1, 500.0) for iteration in range(1, 80)]
+    curves.set_frame(frame(lane(79, scalars=scalars), serial=30))
+    curves.set_frame(frame(lane(1, scalars=[Scalars(1, 0.1, 1.0)]), serial=2))
+    plot = curves.plots["log_partition"]
+    assert curves.series.lanes[0].iterations.tolist() == [1]
+    assert plot.end == 15
+    assert plot.range is not None
+    assert plot.range[0] > -100

@@ -45,6 +45,7 @@ class Curves(QWidget):
         """All measures, or those of these names."""
         super().__init__(parent)
         self.series = AllSeries()
+        self._serial = 0
         wanted = (measure for measure in MEASURES if measures is None or measure.name in measures)
         self.plots = {measure.name: CurvePlot(measure) for measure in wanted}
         self.empty = QLabel("Curves appear here as soon as inference runs.")
@@ -62,9 +63,13 @@ class Curves(QWidget):
 
     def set_frame(self, frame: Frame) -> None:
         """Add every scalar of a frame and mark the present iteration."""
+        if frame.serial < self._serial:  # frames of a session are numbered: this is another one
+            self.series.clear()
+        self._serial = frame.serial
         before = set(self.series.lanes)
         self.series.take(frame)
-        if frame.cut == 0 or before != set(self.series.lanes):
+        anew = frame.cut is not None and frame.cut <= 0
+        if anew or before != set(self.series.lanes):
             for plot in self.plots.values():
                 plot.forget_range()
         log_z = None if frame.comparison is None else frame.comparison.log_partition
@@ -76,6 +81,7 @@ class Curves(QWidget):
 
     def clear(self) -> None:
         """Another session: forget everything."""
+        self._serial = 0
         self.series.clear()
         for plot in self.plots.values():
             plot.forget_range()
