@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine import grey_pictures
@@ -16,12 +17,16 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.images import write_image
 from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
 from mrfstudio.engine.frames import GreyPicture, ModelNote, PictureGallery, PictureSource, UnitGallery
+from mrfstudio.engine.inference.gibbs import Gibbs
 from mrfstudio.engine.session import Session
 from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.engine.workspaces.pixels import KINDS, pixels_of
 
 FIRST = ("grbm-faces", "grbm-frey", "rbm-mnist")
 """What the workspace begins with, as far as it is there."""
+DRAWN = PictureSource("model", "Drawn by the model", "Samples of the model itself, from memory: no data are needed.")
+SWEEPS = 200
+"""Of the chains that draw pictures from memory; they begin anywhere."""
 NO_MODEL = "No model that fills in pictures is here: open one, or train one with `mrfstudio train grbm`."
 
 
@@ -71,21 +76,28 @@ class InpaintDesk:
         return Session(self.workspace, model, document=self.workspace.opened(command), threads=threads)
 
     def picture_for(self, model: str) -> GreyPicture:
-        """A picture of a model's size with a hole in it; without a data set of that size, nothing but a hole."""
-        shape = self._shape(model)
-        for source in self.sources(model):
-            if not source.missing:
-                page = grey_pictures.picture_gallery(source.name)
-                name = picture_name(source.name, page.numbers[0])
-                return GreyPicture(name, page.pictures[0], grey_pictures.hole(shape))
-        return GreyPicture("nothing known", np.full(shape, 128, np.uint8), np.ones(shape, np.uint8))
+        """A picture of a model's size with a hole in it."""
+        source = next(source for source in self.sources(model) if not source.missing)
+        page = self.gallery(source.name, model)
+        return GreyPicture(
+            picture_name(source.name, page.numbers[0]), page.pictures[0], grey_pictures.hole(self._shape(model))
+        )
 
     def sources(self, model: str) -> tuple[PictureSource, ...]:
-        """The data sets with pictures of a model's size."""
-        return grey_pictures.picture_sources(self._shape(model))
+        """The data sets with pictures of a model's size, its own first, and what the model itself draws."""
+        own = _trained_on(model)
+        known = grey_pictures.picture_sources(self._shape(model))
+        # A model knows its own kind of pictures best; where they are not at hand, what it draws comes next.
+        rank = {own: 0, DRAWN.name: 1}
+        return tuple(sorted((*known, DRAWN), key=lambda source: (bool(source.missing), rank.get(source.name, 2))))
 
-    def gallery(self, dataset: str, page: int = 0) -> PictureGallery:
-        return grey_pictures.picture_gallery(dataset, page)
+    def gallery(self, dataset: str, model: str, page: int = 0) -> PictureGallery:
+        """A page of pictures of a data set, or drawn by the model."""
+        if dataset != DRAWN.name:
+            return grey_pictures.picture_gallery(dataset, page)
+        pictures = drawn_by(self.workspace.load(model), grey_pictures.PAGE, page)
+        first = page * grey_pictures.PAGE
+        return PictureGallery(dataset, page, pictures, tuple(range(first, first + len(pictures))))
 
     def grey_picture(
         self,
@@ -140,6 +152,28 @@ class InpaintDesk:
         write_image(picture, layers["picture"].astype(np.float32) / 255)
         write_image(mask, layers["mask"].astype(np.float32))
         return str(picture), str(mask)
+
+
+def drawn_by(model: Any, count: int, seed: int) -> NDArray[np.uint8]:
+    """Pictures (count, h, w) that a model draws from memory, by Gibbs sampling without evidence."""
+    height, width = pixels_of(model).shape(model)
+    sampler = Gibbs(chains=count, burn_in=0, seed=seed)
+    with torch.no_grad():
+        evidence = model.evidence_from_image(torch.zeros(height, width), torch.ones(height, width, dtype=torch.bool))
+        state = sampler.init(model, evidence)
+        for _ in range(SWEEPS):
+            state = sampler.step(model, evidence, state)
+        pictures = sampler.samples(model, evidence, state).float().numpy()
+    return np.rint(np.clip(pictures, 0, 1) * 255).astype(np.uint8)
+
+
+def _trained_on(model: str) -> str:
+    """The data set of a model, as its card says; empty where it does not."""
+    try:
+        data = str(read_card(model).card.get("data") or "")
+    except ModelFileError:
+        return ""
+    return data.partition(":")[0]
 
 
 def picture_name(dataset: str, number: int) -> str:

@@ -67,7 +67,7 @@ class Gallery(QObject):
             self.panel.step(by)
 
     def _ask(self, dataset: str, page: int) -> None:
-        self._controller.ask("inpaint", self._show_page, do="gallery", dataset=dataset, page=page)
+        self._controller.ask("inpaint", self._show_page, do="gallery", dataset=dataset, model=self._model, page=page)
 
     def _show_page(self, gallery: PictureGallery) -> None:
         self.panel.set_gallery(gallery)
