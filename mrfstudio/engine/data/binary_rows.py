@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from mrfstudio.engine.data.contract import DataError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BRIGHT = 127
 """Grey levels above this, half the intensity, are 1: the rule of the MNIST silhouettes."""
@@ -19,6 +20,8 @@ def binary_rows(batch: Mapping[str, Tensor], name: str = "data") -> Tensor:
     `x` of whole numbers is 0 and 1, of int8 spins -1 and +1, of floats already probabilities (the grey digits); images
     of bytes are cut at half intensity, images of truth values are taken as they are.
     """
+    import torch  # here: data sets are listed without it
+
     if "x" in batch and batch["x"].ndim == 2:
         x = batch["x"]
         return (x.float() + 1) / 2 if x.dtype == torch.int8 else x.float()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from mrfstudio.engine.data.binary_rows import binary_rows
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def rows_of(batch: Mapping[str, Tensor], name: str = "data") -> Tensor:
     """Rows (B, variables): `x` of whole numbers as it is, spins included; anything else as black and white."""
+    import torch  # here: data sets are listed without it
+
     x = batch.get("x")
     if x is not None and x.ndim == 2 and not x.is_floating_point():
         return x
