@@ -64,10 +64,11 @@ def _short(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A model that can be trained, and what it is usually trained on."""
+    """A model that can be trained, what it is usually trained on, and what suits it of each learner's parameters."""
 
     entry: Entry
     data: str
+    learner_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ class TrainingChoices:
     datasets: tuple[DataChoice, ...]
     fixed: tuple[str, ...]
     """Options of a learner that cannot change while a run goes on."""
-    refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """(model, learner): why that learner cannot train that model, where that is known beforehand."""
+    kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By learner, the models that it can train; a learner that is not in it says so only when it is tried."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,3 +111,61 @@ def test_every_model_that_can_be_trained_has_a_name_for_its_usual_data() -> None
     for cls in MODELS:
         if hasattr(cls, "build_for"):
             assert isinstance(getattr(cls, "default_data", ""), str)
+
+
+def pictures(count: int = 8, side: int = 6) -> TrainingData:
+    generator = torch.Generator().manual_seed(0)
+    clean = (torch.rand(count, side, side, generator=generator) > 0.5).to(torch.uint8) * 255
+    damaged = torch.where(torch.rand(clean.shape, generator=generator) < 0.2, 255 - clean, clean)
+    source = TensorSource(images=clean, noisy_images=damaged)
+    return TrainingData(source, source, name="pictures")
+
+
+def spins(count: int = 8) -> TrainingData:
+    generator = torch.Generator().manual_seed(0)
+    source = TensorSource(x=(torch.randint(0, 2, (count, 12), generator=generator) * 2 - 1).to(torch.int8))
+    return TrainingData(source, source, name="spins")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "data", "rows"),
+    [
+        ("rbm", {"hidden": 5}, pictures(), ("given", "answer", "doubt", "truth")),
+        ("dbm", {"hidden": 5}, pictures(), ("given", "answer", "doubt", "truth")),
+        ("grbm", {"hidden": 5}, pictures(), ("given", "answer", "doubt", "truth")),
+        ("crbm", {"hidden": 5}, pictures(), ("given", "answer", "truth")),
+        ("crbm", {"hidden": 0}, pictures(), ("given", "answer", "truth")),
+        ("ising", {"graph": "grid", "columns": 4}, spins(), ("given", "answer", "truth")),
+        ("ising", {"graph": "complete"}, spins(), ("given", "answer", "truth")),
+    ],
+)
+def test_every_kind_answers_the_same_queries_again(
+    kind: str, options: dict[str, Any], data: TrainingData, rows: tuple[str, ...]
+) -> None:
+    model = MODELS[kind](**options).build_for(data, 0)  # type: ignore[attr-defined]
+    learner = Query(iterations=3)
+    first, again = (show(model, learner, fixed_items(data)) for _ in range(2))
+    assert [panel.title for panel in first.queries[0]] == list(rows)
+    assert all(layer_picture_of(panel) for query in first.queries for panel in query)
+    assert first.probabilities is not None
+    assert first.outcomes is not None
+    assert np.isfinite(first.probabilities).all()
+    assert np.allclose(first.probabilities.sum(1), 1, atol=1e-5)
+    assert len(first.probabilities) == len(first.outcomes) > 0
+    assert first.pictures
+    for one, other in zip(first.queries, again.queries, strict=True):
+        for panel, same in zip(one, other, strict=True):
+            assert np.array_equal(panel.array, same.array, equal_nan=True)
+    given, answer, truth = (
+        next(p.array for p in first.queries[0] if p.title == t) for t in ("given", "answer", "truth")
+    )
+    assert given.shape == answer.shape == truth.shape
+    if "doubt" in rows:  # what is given stays as it was
+        seen = np.isfinite(given)
+        assert np.allclose(answer[seen], truth[seen])
+        assert 0 < seen.sum() < seen.size
+
+
+def layer_picture_of(panel: object) -> bool:
+    array = panel.array  # type: ignore[attr-defined]
+    return array.ndim == 2 and array.dtype == np.float32

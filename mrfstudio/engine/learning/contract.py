@@ -229,6 +229,11 @@ class Learner(Parameters):
         """Items of a batch that must stay in one process, because the learner treats them as a group."""
         return 1
 
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """The kinds of models that it can train at all, for menus; empty where only `supports` knows."""
+        return ()
+
     def supports(self, model: Any) -> str | None:
         """None if this learner can train the model, else one sentence that says why not."""
         raise NotImplementedError

@@ -147,6 +147,16 @@ class DensityLearner(Learner):
 
     loss_unit = "nats"
 
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        LEARNERS.load_all()
+        return tuple(sorted(kind for kind, found in _DENSITIES.items() if cls.covers(found)))
+
+    @classmethod
+    def covers(cls, found: type[Density]) -> bool:
+        """Whether densities of this family can be learned so at all."""
+        return True
+
     def supports(self, model: Any) -> str | None:
         found = density_class(model)
         if found is None:

@@ -43,8 +43,12 @@ class MaxMargin(DensityLearner):
         1, "Further iterations for each epoch passed: couplings grow, and messages take longer.", low=0
     )
 
+    @classmethod
+    def covers(cls, found: type[Density]) -> bool:
+        return issubclass(found, CRBMDensity)
+
     def refuses(self, found: type[Density], model: Any) -> str | None:
-        if not issubclass(found, CRBMDensity):
+        if not self.covers(found):
             return f"A {model.kind} predicts nothing from features, so there is no margin: use cd or likelihood."
         return None
 

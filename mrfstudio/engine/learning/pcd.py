@@ -28,8 +28,12 @@ class PersistentContrastiveDivergence(DensityLearner):
     steps: int = integer(1, "Gibbs sweeps of each chain in one step of training.", low=1, high=10_000, logarithmic=True)
     chains: int = integer(100, "Chains that run side by side.", low=1, high=1_000_000, logarithmic=True)
 
+    @classmethod
+    def covers(cls, found: type[Density]) -> bool:
+        return not found.conditional
+
     def refuses(self, found: type[Density], model: Any) -> str | None:
-        if found.conditional:
+        if not self.covers(found):
             return f"The potentials of a {model.kind} change with every item, so no chain can persist: use cd."
         return None
 

@@ -126,6 +126,10 @@ class Query(Learner):
         """Gradients are shortened by groups of images, so that groups stay whole."""
         return self.images_at_once
 
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        return tuple(sorted(_objectives()))
+
     def supports(self, model: Any) -> str | None:
         if getattr(model, "kind", None) in _objectives():
             return None

@@ -155,6 +155,17 @@ def grey(array: np.ndarray, look: Look) -> np.ndarray:
     return 0xFF000000 | value.astype(np.uint32) * 0x010101
 
 
+def masked(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) from 0 black to 1 white, NaN where nothing is known."""
+    known = np.isfinite(array)
+    return np.where(known, grey(np.where(known, array, 0), look), np.uint32(solid(look.colours.unknown)))
+
+
+def doubt(array: np.ndarray, look: Look) -> np.ndarray:
+    """(h, w) standard deviations of grey levels; half of the scale is as unsure as can be."""
+    return _mapped("sequential", array / 0.5)
+
+
 def signed(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) numbers around 0, which is paper; the largest of either sign has the full colour."""
     largest = float(np.abs(array).max(initial=0.0)) or 1.0
@@ -204,6 +215,8 @@ PAINTERS = {
     "deviation": deviation,
     "mistake": grey_difference,
     "effect": effect,
+    "masked": masked,
+    "doubt": doubt,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from mrfstudio.engine.catalogue import Entry, Field
-from mrfstudio.engine.training_frames import DataChoice, TrainingChoices, TrainingPlan
+from mrfstudio.engine.training_frames import DataChoice, ModelChoice, TrainingChoices, TrainingPlan
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.theme import px
 
@@ -43,6 +44,8 @@ RUN_FIELDS = (
         advanced=True,
     ),
 )
+USUAL = "query"
+"""The learner that is proposed where it fits."""
 RESERVED = ("seed",)
 """Options of parts that the run itself sets."""
 
@@ -57,7 +60,7 @@ class Part(QWidget):
         super().__init__()
         self.title = title
         self._entries: dict[str, Entry] = {}
-        self._hidden: set[str] = set()
+        self._fields: list[Field] = []
         self.box = QComboBox()
         self.box.setToolTip(help)
         self.box.setAccessibleName(title)
@@ -91,30 +94,41 @@ class Part(QWidget):
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
         self._entries = {entry.name: entry for entry in entries}
+        before = self.name
         with QSignalBlocker(self.box):
             self.box.clear()
             for entry in entries:
                 self.box.addItem(entry.title, entry.name)
                 self.box.setItemData(self.box.count() - 1, entry.summary, Qt.ItemDataRole.ToolTipRole)
-        self.box.setEnabled(True)
+            self.box.setCurrentIndex(max(self.box.findData(before), 0))
 
     @property
     def name(self) -> str:
         return str(self.box.currentData() or "")
 
-    def choose(self, name: str, values: Mapping[str, Any] | None = None, hidden: Sequence[str] = ()) -> None:
-        """Show an entry with its parameters; `hidden` ones belong to a part before it."""
+    def choose(
+        self,
+        name: str,
+        values: Mapping[str, Any] | None = None,
+        hidden: Sequence[str] = (),
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Show an entry with its parameters; `hidden` ones belong to a part before it, `defaults` suit that part."""
         entry = self._entries.get(name)
         if entry is None:
             return
         with QSignalBlocker(self.box):
             self.box.setCurrentIndex(self.box.findData(name))
-        self._hidden = {*hidden, *RESERVED}
         self.summary.setText(entry.summary)
-        fields = [field for field in entry.fields if field.name not in self._hidden]
-        known = {field.name for field in fields}
-        self.form.set_fields(fields, {key: value for key, value in (values or {}).items() if key in known})
-        self.fold.setVisible(bool(fields))
+        suited = defaults or {}
+        self._fields = [
+            replace(field, default=suited.get(field.name, field.default))
+            for field in entry.fields
+            if field.name not in hidden and field.name not in RESERVED
+        ]
+        known = {field.name for field in self._fields}
+        self.form.set_fields(self._fields, {key: value for key, value in (values or {}).items() if key in known})
+        self.fold.setVisible(bool(self._fields))
         self._folded(self.fold.isChecked())
 
     def field_names(self) -> list[str]:
@@ -123,8 +137,7 @@ class Part(QWidget):
 
     def options(self) -> dict[str, Any]:
         """What differs from the defaults."""
-        entry = self._entries.get(self.name)
-        defaults = {} if entry is None else {field.name: field.default for field in entry.fields}
+        defaults = {field.name: field.default for field in self._fields}
         return {name: value for name, value in self.form.values().items() if value != defaults.get(name)}
 
     def _choose(self, index: int) -> None:
@@ -135,7 +148,7 @@ class Part(QWidget):
         self.changed.emit(name, value)
 
     def _folded(self, open: bool) -> None:
-        different = len(self.options()) if self._entries else 0
+        different = len(self.options())
         told = f" ({different} changed)" if different else ""
         self.fold.setText(f"{'▾' if open else '▸'} Parameters{told}")
         self.form.setVisible(open)
@@ -178,7 +191,7 @@ class PlanPanel(QWidget):
         self._group("Run", self.run_form)
         self._column.addStretch(1)
         self.model.chosen.connect(self._model_chosen)
-        self.learner.chosen.connect(lambda name: self._show_parts(learner=name))
+        self.learner.chosen.connect(lambda name: self._show_parts(learner=name, values=self._kept(self.learner)))
         self.data.chosen.connect(lambda name: self._show_parts(data=name, path=""))
         self.learner.changed.connect(self._learner_edited)
         self.set_live(None, {})
@@ -201,6 +214,8 @@ class PlanPanel(QWidget):
         self.model.set_entries([choice.entry for choice in choices.models])
         self.learner.set_entries(choices.learners)
         self.data.set_entries([choice.entry for choice in choices.datasets])
+        for part in (self.model, self.learner, self.data):
+            part.box.setEnabled(True)
         self.show_plan(plan)
 
     def show_plan(self, plan: TrainingPlan, name: str = "") -> None:
@@ -232,7 +247,7 @@ class PlanPanel(QWidget):
         assert self.choices is not None
         usual = next(choice.data for choice in self.choices.models if choice.entry.name == name)
         data, _, path = usual.partition(":")
-        self._show_parts(model=name, data=data or self.data.name, path=path)
+        self._show_parts(model=name, data=data or self.data.name, path=path, values=self._kept(self.model))
 
     def _show_parts(
         self,
@@ -247,7 +262,8 @@ class PlanPanel(QWidget):
             values = {**self.model.options(), **self.learner.options(), **self.data.options()}
         self.model.choose(model or self.model.name, values)
         before = self.model.field_names()
-        self.learner.choose(learner or self.learner.name, values, before)
+        learner = self._fitting_learner(learner or self.learner.name)
+        self.learner.choose(learner, values, before, self._chosen_model().learner_defaults.get(learner))
         self.data.choose(data or self.data.name, values, [*before, *self.learner.field_names()])
         chosen = self._data_choice()
         if chosen is not None:
@@ -259,6 +275,23 @@ class PlanPanel(QWidget):
             self.path.setPlaceholderText(chosen.path_text if needed else f"{chosen.path_text} (optional)")
         if path is not None:
             self.path.setText(path)
+
+    def _kept(self, changed: Part) -> dict[str, Any]:
+        """Options that stay when one part is exchanged: of the model for another learner, none for another model."""
+        return {} if changed is self.model else {**self.model.options(), **self.data.options()}
+
+    def _chosen_model(self) -> ModelChoice:
+        assert self.choices is not None
+        return next(each for each in self.choices.models if each.entry.name == self.model.name)
+
+    def _fitting_learner(self, wanted: str) -> str:
+        """Offer the learners that can train the chosen model; the wanted one if it is among them, else the first."""
+        assert self.choices is not None
+        kinds, model = self.choices.kinds, self.model.name
+        fitting = [entry for entry in self.choices.learners if model in kinds.get(entry.name, (model,))]
+        names = [entry.name for entry in fitting]
+        self.learner.set_entries(fitting)
+        return wanted if wanted in names else USUAL if USUAL in names else names[0]
 
     def _data_choice(self) -> DataChoice | None:
         assert self.choices is not None
