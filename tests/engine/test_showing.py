@@ -14,7 +14,7 @@ from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.learning.contract import TensorSource, TrainingData
 from mrfstudio.engine.learning.query import Query
-from mrfstudio.engine.learning.settled import settled_share
+from mrfstudio.engine.learning.settled import settled_gaussians, settled_share
 from mrfstudio.engine.learning.showing import MEASURED, calibration, fixed_items, histogram, parameter_panels, show
 from mrfstudio.engine.learning.showing_grid import clone_panels
 from mrfstudio.engine.models.grid import GridMRF
@@ -105,6 +105,10 @@ def test_settled_variables_are_those_whose_last_beliefs_hardly_changed() -> None
     after = torch.tensor([[0.5, 0.5], [0.8, 0.2], [0.2005, 0.7995]])
     assert settled_share(torch.stack([before, after]).log()) == pytest.approx(2 / 3)
     assert math.isnan(settled_share(after.log()[None]))
+    precision = torch.tensor([[1.0, 4.0], [1.0, 4.0]])
+    mean = torch.tensor([[0.5, 0.5], [0.5, 0.501]])  # moved by 0.002 deviations
+    assert settled_gaussians(mean * precision, precision) == 0.5
+    assert math.isnan(settled_gaussians(mean[:1], precision[:1]))
 
 
 def test_every_model_that_can_be_trained_has_a_name_for_its_usual_data() -> None:

@@ -19,6 +19,7 @@ from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchS
 from mrfstudio.engine.learning.grbm_first_order import first_order_beliefs
 from mrfstudio.engine.learning.queries import parse_queries
 from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
+from mrfstudio.engine.learning.settled import settled_gaussians
 from mrfstudio.engine.models.grbm import GRBM, pictures_of
 from mrfstudio.engine.threads import side_by_side
 
@@ -56,17 +57,21 @@ class GrbmObjective:
         }
         wanted = (columns.weights, *leaves.values())
 
-        def differentiated(part: slice) -> tuple[float, tuple[Tensor, ...]]:
-            loss = _loss_bits(model, pictures[part], unknown[part], readouts, columns) / targets
-            return loss.item(), torch.autograd.grad(loss, wanted)
+        def differentiated(part: slice) -> tuple[float, float, tuple[Tensor, ...]]:
+            bits, settled = _loss_bits(model, pictures[part], unknown[part], readouts, columns)
+            loss = bits / targets
+            return loss.item(), settled, torch.autograd.grad(loss, wanted)
 
         count = learner.images_at_once
         found = side_by_side(differentiated, [slice(i, i + count) for i in range(0, len(pictures), count)])
-        sums = [torch.stack(parts).sum(0) for parts in zip(*(gradients for _, gradients in found), strict=True)]
+        sums = [torch.stack(parts).sum(0) for parts in zip(*(gradients for *_, gradients in found), strict=True)]
         model.weights.grad = sums[0].t().contiguous()
         for tensor, gradient in zip(leaves.values(), sums[1:], strict=True):
             tensor.grad = gradient
-        total = sum(loss for loss, _ in found)
+        total = sum(loss for loss, *_ in found)
+        settled = sum(share for _, share, _ in found) / len(found)
+        if math.isfinite(settled):
+            scalars["converged"] = settled
         return BatchResult(total, float(targets), scalars, state)
 
     def validate(self, learner: Query, model: GRBM, source: BatchSource) -> dict[str, float]:
@@ -78,13 +83,16 @@ class GrbmObjective:
         return sum(found, GaussianScores()).means()
 
 
-def _loss_bits(model: GRBM, pictures: Tensor, unknown: Tensor, readouts: tuple[int, ...], columns: Columns) -> Tensor:
-    """Cross-entropy in bits, a mean over readouts, summed over the unknown pixels of a few pictures."""
+def _loss_bits(
+    model: GRBM, pictures: Tensor, unknown: Tensor, readouts: tuple[int, ...], columns: Columns
+) -> tuple[Tensor, float]:
+    """Cross-entropy in bits, a mean over readouts, summed over the unknown pixels of a few pictures; settled ones."""
     evidence = model.evidence_from_image(pictures, unknown)
     rows = make_rows(model, evidence, columns)
     truth = model.standardise(pictures).reshape(-1)[rows.places]
     information, precision = unrolled_beliefs(rows, readouts[-1], readouts)
-    return gaussian_bits(information, precision, truth).sum() / len(readouts)
+    settled = settled_gaussians(information.detach(), precision.detach())
+    return gaussian_bits(information, precision, truth).sum() / len(readouts), settled
 
 
 def _first_order_bits(model: GRBM, pictures: Tensor, unknown: Tensor, readouts: tuple[int, ...]) -> Tensor:

@@ -21,9 +21,12 @@ from mrfstudio.engine.inference.rbm_unrolled import unrolled_log_odds
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
 from mrfstudio.engine.learning.queries import parse_queries
 from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
+from mrfstudio.engine.learning.settled import settled_share
 from mrfstudio.engine.models.rbm import RBM
 from mrfstudio.engine.threads import side_by_side
 
+FEW = 100
+"""Items on which is measured how much of belief propagation has converged."""
 AT_ONCE = 100_000
 """Messages in one direction that are unrolled together; more leave the cache."""
 LARGEST_ODDS = 1000.0
@@ -118,7 +121,8 @@ class MachineObjective:
         rows = binary_rows(source[torch.arange(len(source))])
         generator = torch.Generator().manual_seed(derive_seed("validation queries"))
         unknown = parse_queries(learner.queries).draw(len(rows), model.belief_shape, generator)
-        return binary_scores(model, rows, unknown.flatten(1), learner.iterations).means()
+        found = binary_scores(model, rows, unknown.flatten(1), learner.iterations).means()
+        return {**found, "converged": settled(model, rows[:FEW], unknown.flatten(1)[:FEW], learner.iterations)}
 
 
 def _added(tensors: Sequence[Tensor]) -> Tensor:
@@ -177,6 +181,15 @@ def _answers(
     odds = unrolled_log_odds(scaled.columns, unit, outer, scaled.hidden, field, iterations)
     target = pad(unknown, (0, model.second + 1)).gather(1, unit)
     return unit, target, scaled.temperature * odds
+
+
+@torch.no_grad()
+def settled(model: RBM, rows: Tensor, unknown: Tensor, iterations: int) -> float:
+    """The share of units asked for whose belief hardly changes in the last iteration."""
+    rows, scaled = rows.to(model.dtype), Scaled.of(model)
+    now, before = (_answers(model, scaled, rows, unknown, count) for count in (iterations, max(iterations - 1, 1)))
+    odds = torch.stack([before[2], now[2]])[:, now[1]]
+    return settled_share(torch.nn.functional.logsigmoid(torch.stack([-odds, odds], -1)))
 
 
 @torch.no_grad()

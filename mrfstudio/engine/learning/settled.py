@@ -20,3 +20,11 @@ def settled_share(log_beliefs: Tensor) -> float:
         return math.nan
     change = (log_beliefs[-1].exp() - log_beliefs[-2].exp()).abs().amax(-1)
     return float((change <= SETTLED).float().mean())
+
+
+def settled_gaussians(information: Tensor, precision: Tensor) -> float:
+    """The same for Gaussian beliefs (readouts, variables): the mean moved by less than `SETTLED` of its deviation."""
+    if len(information) < 2:
+        return math.nan
+    moved = information[-1] / precision[-1] - information[-2] / precision[-2]
+    return float(((moved.abs() * precision[-1].sqrt()) <= SETTLED).float().mean())

@@ -162,8 +162,8 @@ def masked(array: np.ndarray, look: Look) -> np.ndarray:
 
 
 def doubt(array: np.ndarray, look: Look) -> np.ndarray:
-    """(h, w) standard deviations of grey levels; half of the scale is as unsure as can be."""
-    return _mapped("sequential", array / 0.5)
+    """(h, w) standard deviations of grey levels; half of the scale is as unsure as can be. Small ones are lifted."""
+    return _mapped("sequential", np.sqrt(np.clip(array, 0, 0.5) / 0.5))
 
 
 def signed(array: np.ndarray, look: Look) -> np.ndarray:

@@ -15,6 +15,8 @@ from mrfstudio.ui.theme import px
 
 LARGE = 2.2
 """How much larger a matrix is drawn than a patch: it has many more entries."""
+WIDEST = 2.0
+"""Width over height of a panel at most; a row of numbers is drawn flat in it."""
 TITLED = 30
 """Sides from which a panel has room for its title."""
 SIDES = (110, 96, 84, 72, 64, 56, 48, 42, 36, 30, 26, 22, 18, 14)
@@ -67,14 +69,15 @@ class ModelPicture(QWidget):
         before = ""
         for panel in self.panels:
             matrix = panel.layer == "signed" and self._mixed
-            width = side * (LARGE if matrix else 1.0)
+            height = side * (LARGE if matrix else 1.0)
+            width = height * min(panel.array.shape[1] / panel.array.shape[0], WIDEST)
             titled = line if width > px(self, TITLED) else 0
             if places and (x + width + gap > self.width() or panel.group != before):
                 x, y, tall = float(gap), y + tall + gap, 0.0
             if panel.group != before:
                 y += line + gap / 2 if panel.group else 0
-            places.append(QRectF(x, y, width, width))
-            tall = max(tall, width + titled)
+            places.append(QRectF(x, y, width, height))
+            tall = max(tall, height + titled)
             x += width + gap
             before = panel.group
         return places, y + tall

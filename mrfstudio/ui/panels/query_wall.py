@@ -63,8 +63,11 @@ class QueryWall(QWidget):
         frame, gap = self._frame(), px(self, 6)
         assert self.snapshot is not None
         columns, rows = max(len(self.snapshot.queries), 1), max(len(self.titles), 1)
-        side = min((frame.width() + gap) / columns, (frame.height() + gap) / rows)
-        return QRectF(frame.left() + query * side, frame.top() + row * side, side - gap, side - gap)
+        height, width = self.snapshot.queries[0][0].array.shape[:2]
+        room = (frame.width() + gap) / columns - gap, (frame.height() + gap) / rows - gap
+        scale = min(room[0] / width, room[1] / height)
+        wide, tall = width * scale, height * scale
+        return QRectF(frame.left() + query * (wide + gap), frame.top() + row * (tall + gap), wide, tall)
 
     def panel_at(self, position: QPoint) -> Panel | None:
         """The panel under a position."""

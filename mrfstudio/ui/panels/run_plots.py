@@ -178,6 +178,8 @@ class RunPlots(QWidget):
 
     def draw(self, step: int) -> None:
         """Show what has arrived and mark a step."""
+        each_batch = any(CONVERGED.name in series.names for series in self.curves.lanes.values())
+        self.converged.set_measure(CONVERGED if each_batch else replace(CONVERGED, name=VALIDATION + CONVERGED.name))
         for plot in self.step_plots():
             plot.draw(self.curves, step)  # type: ignore[arg-type]
         self._show_what_is_there()

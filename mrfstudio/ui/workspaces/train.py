@@ -88,6 +88,7 @@ class TrainWorkspace(Workspace):
         split.addWidget(self.picture)
         split.setStretchFactor(0, 5)
         split.setStretchFactor(1, 2)
+        split.setSizes([680, 280])
         split.setChildrenCollapsible(False)
         inside = QVBoxLayout(watch)
         inside.setContentsMargins(0, px(watch, 6), 0, 0)

@@ -81,7 +81,7 @@ class TrainLook(QObject):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics worth drawing: the one that selects, and the next."""
-        return () if self.shown is None else tuple(self.shown.scores)[:2]
+        return () if self.shown is None else tuple(name for name in self.shown.scores if name != "converged")[:2]
 
     # Snapshots --------------------------------------------------------------------------------------------------------
 
