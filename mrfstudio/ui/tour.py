@@ -10,7 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent
@@ -30,6 +32,7 @@ from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace
 from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+from mrfstudio.ui.workspaces.train import FIRST_PLAN, TrainWorkspace
 
 SIZE = (1280, 800)
 COMPARED: tuple[tuple[str, dict[str, float]], ...] = (
@@ -37,6 +40,9 @@ COMPARED: tuple[tuple[str, dict[str, float]], ...] = (
     ("trw", {}),
     ("mean-field", {}),
 )
+HOME = "MRFSTUDIO_HOME"
+TRAINING_PATIENCE = 600.0
+"""Seconds for the training of the tour, which gives way to everything else on the machine."""
 PATIENCE = 120.0
 """Seconds for one picture: a busy machine may take long to load torch."""
 
@@ -49,7 +55,8 @@ def render(out: Path) -> list[Path]:
     app = make_app()
     paths: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="mrfstudio-tour-") as folder:
-        # Settings of its own: a tour neither shows nor changes what a person has set.
+        # Settings and runs of its own: a tour neither shows nor changes what a person has set or trained.
+        home, os.environ[HOME] = os.environ.get(HOME), folder
         start = Start(app, settings=Settings(Path(folder, "settings.ini")))
         try:
             for theme in ("light", "dark"):
@@ -60,11 +67,17 @@ def render(out: Path) -> list[Path]:
             start.finish()
             start.window.deleteLater()
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            if home is None:
+                del os.environ[HOME]
+            else:
+                os.environ[HOME] = home
     return paths
 
 
 class Tour:
     """All pictures of one theme."""
+
+    training_steps: ClassVar[int] = 120
 
     def __init__(self, window: MainWindow, out: Path, theme: str) -> None:
         self._window, self._out, self._theme = window, out, theme
@@ -76,7 +89,13 @@ class Tour:
     def all(self) -> list[Path]:
         """Draw them in an order that needs few steps between two pictures."""
         wait_until(lambda: self._window.controller.engine is not None, self._messages)
-        return [*self._segment(), *self._inpaint(), *self._comparison(), *self._dialogs()]
+        return [
+            *self._segment(),
+            *self._inpaint(),
+            *self._comparison(),
+            *self._train(),
+            *self._dialogs(),
+        ]
 
     # Workspaces -------------------------------------------------------------------------------------------------------
 
@@ -186,6 +205,28 @@ class Tour:
         workspace.panel.layers.set_visible(before)
         self._settled()
 
+    def _train(self) -> Iterator[Path]:
+        """The demonstration with so few images and steps that it takes seconds; both themes show the same run."""
+        window = self._window
+        window.show_workspace("train")
+        workspace = window.workspace
+        assert isinstance(workspace, TrainWorkspace)
+        wait_until(lambda: workspace.choices is not None, self._messages)
+        if not workspace.look.run:
+            options = {**FIRST_PLAN.options, "count": 200, "epochs": self.training_steps / 20}
+            workspace.plan.show_plan(replace(FIRST_PLAN, minutes=None, options=options), "sixteen clones")
+            workspace.start_training()
+            wait_until(lambda: workspace.active is not None, self._messages)
+        wait_until(
+            lambda: workspace.active is None and workspace.look.snapshot is not None, self._messages, TRAINING_PATIENCE
+        )
+        window.message_bar.hide()
+        yield self._grab(window, "train")
+        workspace.runs.show_runs()
+        yield self._grab(window, "train-runs")
+        workspace.runs.show_runs()
+        window.show_workspace("segment")
+
     # Dialogs ----------------------------------------------------------------------------------------------------------
 
     def _dialogs(self) -> Iterator[Path]:
@@ -235,12 +276,12 @@ class Tour:
         return path
 
 
-def wait_until(ready: Callable[[], bool], messages: list[str]) -> None:
+def wait_until(ready: Callable[[], bool], messages: list[str], patience: float = PATIENCE) -> None:
     """Let the window live until `ready`; says what it last said if that takes too long."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not ready():
         if time.monotonic() > end:
-            raise StudioError(f"The tour waited {PATIENCE:.0f} s in vain. {' '.join(messages[-1:])}")
+            raise StudioError(f"The tour waited {patience:.0f} s in vain. {' '.join(messages[-1:])}")
         QApplication.processEvents()
         time.sleep(0.002)
 

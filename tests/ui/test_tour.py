@@ -21,7 +21,10 @@ def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield studio
 
 
-def test_every_picture_is_drawn_and_none_is_blank(shared: Studio, qtbot: QtBot, tmp_path: Path) -> None:
+def test_every_picture_is_drawn_and_none_is_blank(
+    shared: Studio, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tour, "training_steps", 2)
     shared.begin(qtbot)
     paths = Tour(shared.window, tmp_path, "dark").all()
     names = {path.stem.removesuffix("-dark") for path in paths}
@@ -35,6 +38,7 @@ def test_every_picture_is_drawn_and_none_is_blank(shared: Studio, qtbot: QtBot, 
         "dialog-crop",
         "converge-comparison",
     } <= names
+    assert {"train", "train-runs"} <= names
     for path in paths:
         image = QImage(str(path))
         colours = {image.pixel(x, y) for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}

@@ -11,7 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QMessageBox,
+    QScrollBar,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.registry import LEARNERS, MODELS
@@ -112,6 +121,12 @@ def test_the_first_plan_is_ready_to_start_and_every_registered_part_can_be_chose
     assert not studio.window.actions_["save"].isEnabled()
     studio.do("copy_command")
     assert QApplication.clipboard().text() == FIRST_PLAN.command("model.safetensors")
+    kinds = (QAbstractButton, QComboBox, QAbstractSlider, QAbstractSpinBox)
+    for part in (workspace.plan.model, workspace.plan.learner, workspace.plan.data):
+        part.fold.setChecked(True)
+    own = [w for w in studio.window.findChildren(QWidget) if isinstance(w, kinds) and w.isVisible()]
+    silent = [w for w in own if not w.toolTip() and not isinstance(w, QScrollBar) and "qt_" not in w.objectName()]
+    assert silent == []
     plan = workspace.plan
     plan.learner.form.row("learning_rate").editor.edited.emit(0.2)  # type: ignore[attr-defined]
     assert plan.plan().options["learning_rate"] == 0.2

@@ -19,7 +19,7 @@ def settled_share(log_beliefs: Tensor) -> float:
     if len(log_beliefs) < 2:
         return math.nan
     change = (log_beliefs[-1].exp() - log_beliefs[-2].exp()).abs().amax(-1)
-    return float((change <= SETTLED).float().mean())
+    return _share(change)
 
 
 def settled_gaussians(information: Tensor, precision: Tensor) -> float:
@@ -27,4 +27,9 @@ def settled_gaussians(information: Tensor, precision: Tensor) -> float:
     if len(information) < 2:
         return math.nan
     moved = information[-1] / precision[-1] - information[-2] / precision[-2]
-    return float(((moved.abs() * precision[-1].sqrt()) <= SETTLED).float().mean())
+    return _share(moved.abs() * precision[-1].sqrt())
+
+
+def _share(change: Tensor) -> float:
+    # Where nothing is asked for, nothing moves: several processes must all have a number, or none.
+    return float((change <= SETTLED).float().mean()) if change.numel() else 1.0

@@ -89,7 +89,7 @@ def _queries(truth: Tensor, unknown: Tensor, mean: Tensor, deviation: Tensor) ->
         (
             Panel("given", "masked", given[index].numpy(), "What is seen; the tinted part is asked for."),
             Panel("answer", "grey", filled[index].numpy(), "The mean of what the model believes."),
-            Panel("doubt", "doubt", unsure[index].numpy(), "Its standard deviation; light is unsure."),
+            Panel("doubt", "deviation", unsure[index].numpy(), "Its standard deviation; yellow is unsure."),
             Panel("truth", "grey", truth[index].numpy(), "What was hidden."),
         )
         for index in range(len(truth))
