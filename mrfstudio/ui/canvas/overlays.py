@@ -143,6 +143,12 @@ def signed_difference(array: np.ndarray, look: Look) -> np.ndarray:
     return grey_difference(array, look) if look.signed else difference(array, look)
 
 
+def doubt(unknown: np.ndarray, strength: np.ndarray | None) -> np.ndarray:
+    """How much of a pixel is unknown, (h, w) from 0 to 1: all of one in the mask, less of one that is soft."""
+    soft = np.zeros(unknown.shape, np.float32) if strength is None else 1 - strength
+    return np.where(unknown == 1, np.float32(1), soft)
+
+
 def grey(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) from 0 black to 1 white, or uint8."""
     value = array if array.dtype == np.uint8 else (np.clip(array, 0, 1) * 255 + 0.5).astype(np.uint8)
@@ -153,11 +159,6 @@ def masked(array: np.ndarray, look: Look) -> np.ndarray:
     """(h, w) from 0 black to 1 white, NaN where nothing is known."""
     known = np.isfinite(array)
     return np.where(known, grey(np.where(known, array, 0), look), np.uint32(solid(look.colours.unknown)))
-
-
-def doubt(array: np.ndarray, look: Look) -> np.ndarray:
-    """(h, w) standard deviations of grey levels; half of the scale is as unsure as can be. Small ones are lifted."""
-    return mapped("sequential", np.sqrt(np.clip(array, 0, 0.5) / 0.5))
 
 
 def signed(array: np.ndarray, look: Look) -> np.ndarray:
