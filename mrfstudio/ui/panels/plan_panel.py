@@ -321,6 +321,8 @@ class PlanPanel(QWidget):
         if live:
             self.learner.form.set_values(options)
             self.learner.fold.setChecked(True)
+        elif self.learner.live_note.isVisibleTo(self):
+            self.learner.fold.setChecked(False)  # as it was before the run opened it
         self.parts.setTitle("Plan of the run that goes on" if live else "Plan of the next run")
         self.learner.live_note.setText("What you change here reaches the run with its next batch.")
         self.learner.live_note.setVisible(live)

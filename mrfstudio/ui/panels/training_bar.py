@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mrfstudio.engine.training_frames import RunNote
@@ -47,9 +47,7 @@ class TrainingBar(QWidget):
         self.use_button.setToolTip(
             "Hand the parameters that are shown to the other workspaces, under the run's name. (Ctrl+U)"
         )
-        self.words, self.progress = QLabel(), ProgressLine()
-        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words, self.progress = Elided(), ProgressLine()
         self.words.setAccessibleName("Progress")
         buttons = QHBoxLayout()
         buttons.setSpacing(px(self, 6))
@@ -102,8 +100,7 @@ class TrainingBar(QWidget):
 
     def set_words(self, words: str, part: float | None, help: str = "") -> None:
         """The line of progress; `part` in [0, 1], None where nothing runs."""
-        self.words.setText(words)
-        self.words.setToolTip(help or words)
+        self.words.set_words(words, help)
         self.progress.set_part(part)
 
     def _follow_theme(self) -> None:
@@ -122,6 +119,28 @@ class TrainingBar(QWidget):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._follow_theme()
+
+
+class Elided(QLabel):
+    """One line that ends in an ellipsis where there is too little room; the tool tip has all of it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.words = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def set_words(self, words: str, help: str = "") -> None:
+        self.words = words
+        self.setToolTip(f"{words}\n{help}".strip())
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setText(self.fontMetrics().elidedText(self.words, Qt.TextElideMode.ElideRight, self.width()))
 
 
 class ProgressLine(QWidget):

@@ -41,7 +41,7 @@ ELSEWHERE_EVERY = 10
 ADVICE = (
     "Try it: press Start. In two minutes, 16 clones learn from nothing to label noisy contours; watch the answers.",
     "Pause it, drag the snapshots back and see the same queries answered earlier; change the learning rate; go on.",
-    "Tick several runs under Runs to compare their curves. Use this model now hands it to Segment.",
+    "Tick several runs under Runs to compare their curves. Use this model now hands it to the other workspaces.",
 )
 
 
