@@ -28,6 +28,7 @@ from mrfstudio.engine.models.ising import grid_edges
 from mrfstudio.engine.models.ising_field import IsingField
 from mrfstudio.engine.models.rbm import DBM, RBM
 from mrfstudio.engine.models.tied_graph import TiedGraph, tied
+from mrfstudio.engine.registry import ALGORITHMS
 from tests.engine.graphs import random_factors
 
 CONTEXT = BatchContext(seed=0, step=0, epoch=0, batch_size=6, rows=slice(0, 6))
@@ -184,6 +185,27 @@ def test_likelihood_with_exact_inference_is_autograd_of_the_exact_log_partition(
     assert result.loss == pytest.approx(nll.item())
     for one, other in zip(found, gradients(model), strict=True):
         assert torch.allclose(one, other, atol=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS.names() if name != "exact"])
+@pytest.mark.parametrize("make", [ising_model, machine])
+def test_likelihood_takes_the_marginals_of_any_algorithm_or_refuses_it(make: Any, algorithm: str) -> None:
+    """With weak couplings every approximation points where the exact gradient does."""
+    model = make()
+    with torch.no_grad():
+        for tensor in model.tensors().values():
+            tensor.mul_(0.3)
+    learner, batch = Likelihood(algorithm=algorithm, iterations=60), rows(model)
+    refusal = learner.supports(model)
+    if refusal is not None:
+        assert algorithm == "gibbs" or (algorithm == "matrix-bp" and make is ising_model)
+        assert "use " in refusal
+        return
+    assert math.isfinite(learner.batch(model, batch, {}, CONTEXT).loss)
+    found = torch.cat([gradient.reshape(-1) for gradient in gradients(model)])
+    Likelihood(algorithm="exact").batch(model, batch, {}, CONTEXT)
+    exact = torch.cat([gradient.reshape(-1) for gradient in gradients(model)])
+    assert float(found @ exact) > 0.9 * float(found.norm() * exact.norm())
 
 
 def test_likelihood_with_mean_field_is_the_gradient_of_its_bound() -> None:
