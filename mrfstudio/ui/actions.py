@@ -156,6 +156,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
         (
             window("show_sigma_map", "Map of σ_max", "See for which α and coupling convergence is certain.", "Ctrl+G"),
             window("show_messages", "Message inspector", "See both messages of an edge over iterations.", "Ctrl+I"),
+            window("show_regions", "Region graph", "See the regions of gbp, renn or bethe-net.", "Ctrl+Shift+R"),
         ),
         (
             window("show_clones", "Clone browser", "See what each clone of CONTOUR has learned.", "Ctrl+B"),

@@ -26,6 +26,7 @@ from mrfstudio.engine.sketch_edits import graph_edited
 from mrfstudio.engine.views import Window, histogram
 from mrfstudio.engine.workspaces.contract import LabelWorkspace, LaneView, digest, hint_potentials
 from mrfstudio.engine.workspaces.graph_messages import edge_messages, links_of, message_change
+from mrfstudio.engine.workspaces.graph_regions import region_pictures
 
 KEPT = 4
 """Graphs that are kept ready: undo and a step back across an edit find theirs again."""
@@ -202,6 +203,8 @@ class GraphWorkspace(LabelWorkspace):
             change = message_change(view.model, view.state, view.previous)
             if change is not None:
                 pictures["residual"], pictures["star_residual"] = map(frozen, change)
+        if "regions" in names:
+            pictures |= region_pictures(view)
         return pictures
 
     def graph_frame(self, document: Document, model: FactorGraph) -> GraphFrame:

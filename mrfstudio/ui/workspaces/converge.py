@@ -32,6 +32,7 @@ from mrfstudio.ui.panels.advice_bar import AdviceBar
 from mrfstudio.ui.panels.graph_palette import GraphPalette
 from mrfstudio.ui.panels.lane_manager import Pair
 from mrfstudio.ui.panels.message_inspector import MessageInspector
+from mrfstudio.ui.panels.region_view import RegionPanel
 from mrfstudio.ui.panels.sigma_panel import SigmaPanel
 from mrfstudio.ui.panels.transport import TransportBar
 from mrfstudio.ui.settings import Settings
@@ -53,7 +54,7 @@ ADVICE = (
 )
 FIRST_SPEED = 60.0
 PICTURES = ("belief", "histogram", "marginal", "residual")
-MESSAGES, MAP = "messages", "sigma_map"
+MESSAGES, MAP, REGIONS = "messages", "sigma_map", "regions"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class ConvergeWorkspace(RunActions, Workspace):
         self.canvas: GraphCanvas = GraphCanvas()
         self.palette, self.transport, self.advice = GraphPalette(self.canvas), TransportBar(), AdviceBar()
         self.controls: ConvergeControls = ConvergeControls()
-        self.messages, self.sigma = MessageInspector(), SigmaPanel()
+        self.messages, self.sigma, self.regions = MessageInspector(), SigmaPanel(), RegionPanel()
         self.files = ConvergeFiles(self)
         self.questions = Questions(controller, self.name, self)
         self.comparing = Comparing(self, self)
@@ -98,7 +99,7 @@ class ConvergeWorkspace(RunActions, Workspace):
         self._view: SetView | None = None
         self._advised = 0
         self._edges: Any = None
-        self._messages_shown = False
+        self._messages_shown = self._regions_shown = False
         self.readers = Readers((self._show_controls, self._show_curves, self.comparing.set_frame), self)
         self.advice.show_text(ADVICE[0])
         self._connect()
@@ -159,10 +160,12 @@ class ConvergeWorkspace(RunActions, Workspace):
     def extra_docks(self) -> list[ExtraDock]:
         right = Qt.DockWidgetArea.RightDockWidgetArea
         about_messages = "Both messages of an edge, all states, over iterations. Click an edge of the graph."
+        about_regions = "The regions of gbp, renn or bethe-net: levels, counting numbers, beliefs and disagreements."
         about_map = "σ_max over α and coupling: where convergence is certain. Click to go there."
         return [
             ExtraDock(MESSAGES, "Messages", self.messages, right, about_messages),
             ExtraDock(MAP, "Map of σ_max", self.sigma, right, about_map),
+            ExtraDock(REGIONS, "Regions", self.regions, right, about_regions),
             self.comparing.dock(),
         ]
 
@@ -171,6 +174,9 @@ class ConvergeWorkspace(RunActions, Workspace):
             self.questions.show_map(shown)
         elif name == self.comparing.dock_name:
             self.comparing.on_shown(shown)
+        elif name == REGIONS:
+            self._regions_shown = shown
+            self.send_view()
         elif name == MESSAGES:
             self._messages_shown = shown
             if not shown and self.edge is not None:
@@ -238,6 +244,8 @@ class ConvergeWorkspace(RunActions, Workspace):
         self.controls.inspector.set_node(self.node, frame.graph, lane.pictures)
         if self._messages_shown:
             self.messages.set_frame(frame, lane.lane, self.edge)
+        if self._regions_shown and frame.graph is not None:
+            self.regions.set_pictures(lane.pictures, frame.graph)
         if frame.graph is not None:
             self.sigma.set_point(alpha_of(lane), float(frame.graph.strengths["coupling"]))
 
@@ -289,6 +297,8 @@ class ConvergeWorkspace(RunActions, Workspace):
     def send_view(self, again: bool = False) -> None:
         """Tell the session what is looked at; `again` even if it was told, because it is another session."""
         wanted = {*PICTURES, self.controls.coloured_by, *self.comparing.wanted_pictures()}
+        if self._regions_shown:
+            wanted.add(REGIONS)
         view = SetView(
             tuple(sorted(wanted)),
             edge=self.edge,
@@ -387,6 +397,9 @@ class ConvergeWorkspace(RunActions, Workspace):
 
     def show_messages(self) -> None:
         self.dock_toggled.emit(MESSAGES)
+
+    def show_regions(self) -> None:
+        self.dock_toggled.emit(REGIONS)
 
     def show_sigma_map(self) -> None:
         self.dock_toggled.emit(MAP)
