@@ -1,6 +1,8 @@
 """Settings of every test run."""
 
 import os
+import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,3 +18,11 @@ def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["MRFSTUDIO_HOME"] = str(tmp_path_factory.mktemp("home"))
     # Jobs that tests wait for do not step back behind the tests beside them.
     os.environ["MRFSTUDIO_NICE"] = "0"
+
+
+@pytest.fixture(autouse=True)
+def _floats_as_they_were() -> Iterator[None]:
+    """Training flushes subnormal numbers to zero, for the whole thread; the next test expects all of them."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
