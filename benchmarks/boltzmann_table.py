@@ -62,7 +62,13 @@ SETS = {
     "ocr": Set("binary_ocr_letters.npz", rbm=0.377, dbm=0.379, pcd_bp=0.428, pcd_gibbs=0.427),
     "web": Set("binary_web_w8a.npz", 100, rbm=0.133, dbm=0.133, pcd_bp=0.140, pcd_gibbs=0.144),
 }
-QUICK: dict[str, Any] = {"learning_rate": 0.03, "batch_size": 100, "start_scale": 0.05, "epochs": 200.0}
+QUICK: dict[str, Any] = {
+    "learning_rate": 0.03,
+    "batch_size": 100,
+    "start_scale": 0.05,
+    "start_temperature": 1.0,
+    "epochs": 200.0,
+}
 """Smaller batches and a larger, falling rate: most of the way in a few minutes."""
 
 

@@ -68,7 +68,8 @@ def _training() -> float:
     model, rows = _machine(VISIBLE, HIDDEN).train_all(), _rows()
     learner = Query(batch_size=BATCH, iterations=ITERATIONS, growth=0.0, jitter=0, readouts=1)
     context = BatchContext(0, 0, 0, BATCH, slice(0, BATCH))
-    return seconds(lambda: learner.batch(model, {"x": rows}, {}, context), repeats=7, warm=2, most=10.0)
+    state = {"centre": torch.zeros(VISIBLE)}
+    return seconds(lambda: learner.batch(model, {"x": rows}, state, context), repeats=7, warm=2, most=10.0)
 
 
 def _textbook() -> float:

@@ -156,6 +156,8 @@ def test_a_new_machine_fits_its_data(source: dict[str, torch.Tensor], shape: tup
     model = RestrictedBoltzmann(hidden=4).build_for(data, 0)
     assert (model.visible, model.hidden, model.image_shape) == (3, 4, shape)
     assert torch.sigmoid(model.outer_bias).tolist() == pytest.approx([0.5 / 3, 0.5, 2.5 / 3])
+    mean = torch.sigmoid(model.outer_bias)
+    assert torch.allclose(model.hidden_logits(mean), torch.zeros(4), atol=1e-6)
     deep = DeepBoltzmann(hidden=4, second=5).build_for(data, 0)
     assert isinstance(deep, DBM)
     assert deep.outer_bias.shape == (8,)

@@ -129,8 +129,10 @@ def test_gradient_of_a_batch_is_that_of_its_loss(readouts: int, monkeypatch: pyt
     learner = Query(iterations=4, growth=0.0, jitter=0, readouts=readouts, batch_size=7)
     context = BatchContext(0, 0, 0, 7, slice(0, 7))
 
+    state = {"centre": torch.zeros(7).double()}  # the gradient itself, not that around the mean of the data
+
     def loss() -> float:
-        return learner.batch(model, {"x": rows}, {}, context).loss
+        return learner.batch(model, {"x": rows}, state, context).loss
 
     loss()
     gradients = {name: tensor.grad.clone() for name, tensor in model.tensors().items() if tensor.grad is not None}
@@ -236,3 +238,19 @@ def test_evaluation_refuses_items_of_another_size(tmp_path: Path) -> None:
     save_model(path, model.kind, model.tensors(), {"hyperparameters": model.hyperparameters()})
     with pytest.raises(StudioError, match="8 units an item: this model has 7"):
         evaluate_model(path, data)
+
+
+def test_a_step_around_the_centre_keeps_what_hidden_units_hear_at_the_mean() -> None:
+    """The weights move; at the mean of the data, and with biases held, what hidden units hear stays."""
+    model = random_machine(6, 5, 3, 2).train_all()
+    rows = torch.randint(0, 2, (20, 5), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    learner = Query(iterations=4, growth=0.0, jitter=0, readouts=1)
+    state = learner.start(model, TrainingData(TensorSource(x=rows)), 0)
+    learner.batch(model, {"x": rows}, state, BatchContext(0, 0, 0, 20, slice(0, 20)))
+    centre = state["centre"]
+    heard = (model.weights @ centre + model.hidden_bias).detach().clone()
+    with torch.no_grad():
+        model.weights -= 0.1 * model.weights.grad
+        learner.after_step(model)
+    assert torch.allclose(model.weights @ centre + model.hidden_bias, heard)
+    assert torch.allclose(centre, torch.cat([2 * rows.double().mean(0) - 1, torch.zeros(2).double()]))

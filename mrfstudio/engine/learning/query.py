@@ -143,6 +143,11 @@ class Query(Learner):
     def batch(self, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
         return _objectives()[model.kind].batch(self, model, batch, state, context)
 
+    def after_step(self, model: Any) -> None:
+        objective = _objectives()[model.kind]
+        if hasattr(objective, "after_step"):
+            objective.after_step(self, model)
+
     def validate(self, model: Any, source: BatchSource) -> dict[str, float]:
         return _objectives()[model.kind].validate(self, model, source)
 

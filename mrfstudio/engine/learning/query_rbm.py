@@ -86,7 +86,8 @@ class MachineObjective:
         if model.log_temperature.item() == 0.0:
             with torch.no_grad():
                 model.log_temperature.fill_(math.log(learner.start_temperature))
-        return {}
+        some = binary_rows(data.train[torch.arange(min(5000, len(data.train)))]).to(model.dtype)
+        return {"centre": pad(2 * some.mean(0) - 1, (0, model.second))}
 
     def batch(
         self,
@@ -113,8 +114,16 @@ class MachineObjective:
         trained = [tensor for tensor in model.tensors().values() if tensor.requires_grad]
         for tensor, gradient in zip(trained, torch.autograd.grad(scaled.all, trained, sums), strict=True):
             tensor.grad = gradient
+        _centre(model, state["centre"])
         scalars = {"iterations": float(iterations), "temperature": leaves.temperature.item()}
         return BatchResult(sum(bits for bits, _ in found), float(targets), scalars, state)
+
+    def after_step(self, learner: Query, model: RBM) -> None:
+        """Take from the hidden biases what the step of the weights gave to the mean of the data."""
+        if model.centred is not None:
+            before, centre = model.centred
+            model.hidden_bias -= (model.weights - before) @ centre
+            model.centred = None
 
     def validate(self, learner: Query, model: RBM, source: BatchSource) -> dict[str, float]:
         """Scores on queries that are the same each time."""
@@ -123,6 +132,18 @@ class MachineObjective:
         unknown = parse_queries(learner.queries).draw(len(rows), model.belief_shape, generator)
         found = binary_scores(model, rows, unknown.flatten(1), learner.iterations).means()
         return {**found, "converged": settled(model, rows[:FEW], unknown.flatten(1)[:FEW], learner.iterations)}
+
+
+def _centre(model: RBM, centre: Tensor) -> None:
+    """Turn the gradients of W and c_H into those of W and b with W õ + c_H = W (õ - centre) + b.
+
+    Most units of most data are nearly always 0. Without this a step of the weights mostly moves the mean of what hidden
+    units hear, and training first learns to undo that. `after_step` turns the step back into one of c_H.
+    """
+    if model.weights.grad is None or model.hidden_bias.grad is None:
+        return
+    model.weights.grad -= torch.outer(model.hidden_bias.grad, centre)
+    model.centred = model.weights.detach().clone(), centre
 
 
 def _added(tensors: Sequence[Tensor]) -> Tensor:

@@ -68,6 +68,8 @@ class RBM:
         self.outer_bias = torch.zeros(self.outer, dtype=dtype)
         self.hidden_bias = torch.zeros(self.hidden, dtype=dtype)
         self.log_temperature = torch.tensor(math.log(temperature), dtype=dtype)
+        self.centred: tuple[Tensor, Tensor] | None = None
+        """Between the two halves of a step of training: the weights before it, and the centre it is taken around."""
         self._graph: tuple[tuple[int, ...], FactorGraph] | None = None
 
     # Shape ------------------------------------------------------------------------------------------------------------
@@ -365,7 +367,10 @@ class _Machine(Parameters):
         return {"hidden": self.hidden, "second": 0}
 
     def build_for(self, data: TrainingData, seed: int) -> RBM:
-        """A new machine for rows or images: small random weights, visible biases at the frequencies of the data."""
+        """A new machine for rows or images: small random weights, visible biases at the frequencies of the data.
+
+        Hidden units are undecided at the mean of the data, so that they differ in what tells items apart.
+        """
         some = data.train[torch.arange(min(5000, len(data.train)))]
         rows = binary_rows(some, data.name)
         hyperparameters = {"visible": rows.shape[1], "image_shape": image_shape(some), **self._sizes()}
@@ -375,6 +380,7 @@ class _Machine(Parameters):
             model.weights.normal_(generator=generator).mul_(self.start_scale)
             share = (rows.sum(0) + 0.5) / (len(rows) + 1)  # half a count each, so that no logit is infinite
             model.outer_bias[: model.visible] = torch.logit(share)
+            model.hidden_bias.copy_(-model.weights[:, : model.visible] @ (2 * share - 1))  # undecided at the mean
         return model.train_all()
 
 
