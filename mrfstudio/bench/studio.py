@@ -84,9 +84,9 @@ class Studio:
         self.use_model(SMALL)
 
     def other_models(self) -> list[str]:
-        """Shipped models besides the small one, the largest first."""
+        """Shipped grid models besides the small one, the largest first."""
         assert self.controller.engine is not None
-        return [note.name for note in self.controller.engine.models if note.name != SMALL]
+        return [note.name for note in self.controller.engine.models if note.kind == "grid" and note.name != SMALL]
 
     def use_model(self, name: str) -> None:
         """Iterate with another model, and be past its first iterations."""

@@ -24,7 +24,7 @@ from mrfstudio.engine.workspaces.pixels import KINDS, pixels_of
 
 FIRST = ("grbm-faces", "grbm-frey", "rbm-mnist")
 """What the workspace begins with, as far as it is there."""
-DRAWN = PictureSource("model", "Drawn by the model", "Samples of the model itself, from memory: no data are needed.")
+DRAWN = PictureSource("model", "From memory", "Pictures that the model itself draws: no data are needed.")
 SWEEPS = 200
 """Of the chains that draw pictures from memory; they begin anywhere."""
 NO_MODEL = "No model that fills in pictures is here: open one, or train one with `mrfstudio train grbm`."

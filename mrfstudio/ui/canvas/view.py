@@ -17,10 +17,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.frames import Frame
-from mrfstudio.engine.raster import stroke_mask
-from mrfstudio.ui.canvas import marks, wipe
+from mrfstudio.ui.canvas import marks, painting, wipe
 from mrfstudio.ui.canvas.scene import Scene
-from mrfstudio.ui.canvas.tools import Target, ToolBox, corners, rectangle_between
+from mrfstudio.ui.canvas.tools import Target, ToolBox
 from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.theme import px
@@ -173,7 +172,7 @@ class CanvasBase(QWidget):
         painter = QPainter(image)
         transform = Transform(float(factor), 0.0, 0.0)
         self.scene.paint(painter, transform)
-        self._paint_arrows(painter, transform)
+        painting.paint_arrows(self, painter, transform)
         painter.end()
         return image
 
@@ -306,36 +305,11 @@ class CanvasBase(QWidget):
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty_text)
         else:
             self.scene.paint(painter, self.transform)
-            self._paint_marks(painter)
+            painting.paint_marks(self, painter)
         if self.hasFocus():
             painter.setPen(QPen(QColor(colours.focus), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
-
-    def _paint_marks(self, painter: QPainter) -> None:
-        colours, transform = colours_of(self), self.transform
-        marks.grid(painter, transform, self.visible_rectangle(), colours, self.grid_from)
-        self._paint_arrows(painter, transform)
-        painter.setPen(QPen(QColor(colours.outline), 1))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(transform.rectangle(0, 0, *self.scene.shape).adjusted(-1, -1, 0, 0))
-        self._paint_hole(painter)
-        if self.pinned is not None:
-            marks.crosshair(painter, transform.rectangle(*self.pinned, 1, 1))
-        if self.tools.active:
-            self._paint_area(painter)
-        self._paint_cursor(painter)
-
-    def _paint_hole(self, painter: QPainter) -> None:
-        """Where unknown pixels begin: what is filled in there is told from what was known."""
-        unknown = self.scene.layer("mask")
-        if unknown is not None and "mask" in self.scene.visible and not self.scene.original_only:
-            marks.border(painter, self.transform, self.scene.rectangle, unknown == 1, colours_of(self))
-        if self.scene.wipe is not None:
-            picture, widget = self.transform.rectangle(0, 0, *self.scene.shape), QRectF(self.rect())
-            over = self.pointer is not None and wipe.hits(picture, widget, self.scene.wipe, self.pointer)
-            lit = self.wiping or over
-            wipe.paint(painter, picture, widget, self.scene.wipe, colours_of(self), named=lit, lit=lit)
 
     def on_grip(self, position: QPointF) -> bool:
         """Whether a point of the widget lies on the grip of the wipe."""
@@ -343,38 +317,6 @@ class CanvasBase(QWidget):
             return False
         picture = self.transform.rectangle(0, 0, *self.scene.shape)
         return wipe.hits(picture, QRectF(self.rect()), self.scene.wipe, position)
-
-    def _paint_area(self, painter: QPainter) -> None:
-        """The area that is being drawn, before it is filled."""
-        tools, transform = self.tools, self.transform
-        if tools.tool == "lasso":
-            marks.lasso(painter, [transform.to_widget(x, y) for x, y in tools.points])
-        elif tools.tool == "ellipse":
-            marks.oval(painter, transform.rectangle(*corners(tools.points[0], tools.points[-1])))
-        elif tools.tool == "rectangle":
-            dragged = rectangle_between(tools.points[0], tools.points[-1], self.scene.shape)
-            if dragged is not None:
-                marks.box(painter, transform.rectangle(*dragged))
-
-    def _paint_arrows(self, painter: QPainter, transform: Transform) -> None:
-        angles = self.scene.layer("ownership")
-        if angles is not None and "ownership" in self.scene.visible and not self.scene.original_only:
-            marks.arrows(painter, transform, angles, self.scene.rectangle[:2], colours_of(self))
-
-    def _paint_cursor(self, painter: QPainter) -> None:
-        keyboard = self.cursor_pixel is not None and self.hasFocus()
-        if keyboard and self.cursor_pixel is not None:
-            row, column = self.cursor_pixel
-            marks.crosshair(painter, self.transform.rectangle(row, column, 1, 1))
-            centre: QPointF | None = self.transform.to_widget(column + 0.5, row + 0.5)
-        else:
-            centre = self.pointer
-        if centre is None or self.tools.tool not in ("brush", "eraser"):
-            return
-        point = self.transform.to_image(centre)
-        top, left, mask = stroke_mask([point], self.tools.radius, self.scene.shape)
-        marks.footprint(painter, self.transform, top, left, mask)
-        marks.ring(painter, centre, self.tools.radius * self.transform.scale)
 
     def ring_area(self, centre: QPointF) -> QRect:
         """The part of the widget that ring and footprint touch; moving the pointer repaints only this."""

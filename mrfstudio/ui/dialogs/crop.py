@@ -6,7 +6,18 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import (
+    QColor,
+    QImage,
+    QImageReader,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -97,7 +108,9 @@ class CropDialog(QDialog):
     def _load(self) -> None:
         """Show the source itself; Qt reads it for the screen, the engine for the model."""
         if isinstance(self._source, Path):
-            self.view.set_image(QImage(str(self._source)))
+            reader = QImageReader(str(self._source))
+            reader.setAutoTransform(True)  # upright, as the engine reads it
+            self.view.set_image(reader.read())
         else:
             levels = (np.clip(self._source, 0, 1) * 255 + 0.5).astype(np.uint8)
             pixels = np.ascontiguousarray(grey(levels, Look()), np.uint32)

@@ -26,7 +26,7 @@ from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.panels.tiles import TileView, paint_ground
 from mrfstudio.ui.theme import px
 
-EMPTY = "Pictures of a data set appear here. There is none of the size that this model takes: open a picture instead."
+EMPTY = "Pictures to fill in appear here: of data sets of the size that the model takes, and drawn by the model."
 Index = QModelIndex | QPersistentModelIndex
 
 

@@ -1,0 +1,76 @@
+"""How soon is a face filled in in the window, after a stroke and from the beginning?"""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from mrfstudio.bench.measure import Report
+from mrfstudio.bench.studio import Studio, seconds_to, studio
+from mrfstudio.engine.commands import ClearLayer, Invert, Paint, Pause, Play, Restart, SetLimits, SetSpeed
+
+ITERATIONS = 50
+REPEATS = 9
+HALF = Paint("mask", 1, ((5.0, 2.0), (5.0, 26.0)), 5.0)
+"""About half of a face of 28×20 pixels."""
+
+
+def run() -> Report:
+    """The first shipped model of faces, real window, drawn nowhere; times end when the canvas has been painted."""
+    report = Report("a face in the Inpaint workspace, real window, drawn nowhere")
+    with studio() as window:
+        window.window.choose_workspace("inpaint")
+        window.wait(lambda: window.controller.newest is not None and window.frame().workspace == "inpaint")
+        for command in (SetLimits(ITERATIONS, 0.0), SetSpeed(None)):
+            window.controller.post(command)
+        for name, edit in (("half of the face hidden", HALF), ("all of it hidden", Invert("mask"))):
+            window.controller.post(ClearLayer("mask"))
+            window.controller.post(edit)
+            window.wait(lambda: window.controller.answered and not window.frame().playing)
+            whole = statistics.median(_answer(window) for _ in range(REPEATS))
+            limit = 150.0 if edit is HALF else None
+            report.add(f"{ITERATIONS} iterations, {name}", 1e3 * whole, "ms", most=limit)
+        first = statistics.median(_first_answer(window) for _ in range(REPEATS))
+        report.add("first picture after a stroke", 1e3 * first, "ms")
+    return report.finish()
+
+
+def _painted(window: Studio) -> None:
+    canvas: Any = window.window.workspace.canvas
+    canvas.repaint()
+
+
+def _answer(window: Studio) -> float:
+    """Seconds from Restart to the painted picture of the last iteration."""
+
+    def begin() -> None:
+        window.controller.post(Restart())
+        window.controller.post(Play())
+
+    def done() -> bool:
+        if not window.controller.answered or window.frame().iteration < ITERATIONS:
+            return False
+        _painted(window)
+        return True
+
+    return seconds_to(begin, done, window.turn)
+
+
+def _first_answer(window: Studio) -> float:
+    """Seconds from a stroke to a painted picture with one more iteration."""
+    window.controller.post(ClearLayer("mask"))
+    window.controller.post(Pause())
+    window.wait(lambda: window.controller.answered and not window.frame().playing)
+    before = window.frame().iteration
+
+    def begin() -> None:
+        window.controller.post(HALF)
+        window.controller.post(Play())
+
+    def done() -> bool:
+        if not window.controller.answered or window.frame().iteration <= before:
+            return False
+        _painted(window)
+        return True
+
+    return seconds_to(begin, done, window.turn)
