@@ -181,6 +181,7 @@ class MainWindow(QMainWindow):
         if not workspace.has_session:
             self.setWindowModified(False)
             self.files.show_workspace_title(workspace.title)
+        workspace.on_shown()
         self._show_status()
         workspace.canvas.setFocus()
 

@@ -180,13 +180,18 @@ def test_a_run_is_watched_paused_stepped_changed_looked_back_used_and_stopped(st
     workspace.plots.picked.emit(10**6)
     until(studio, lambda: workspace.look.snapshot.step == workspace.snapshots.steps[-1])  # type: ignore[union-attr]
 
+    name = f"by-hand-{workspace.look.snapshot.step}"
     studio.do("use_model_now")
     until(studio, lambda: "is now the model of Segment" in studio.window.message_bar.text.text())
-    name = f"by-hand-{workspace.snapshots.steps[-1]}"
     assert (home / "models" / f"{name}.safetensors").exists()
     studio.window.show_workspace("segment")
     studio.until(lambda: studio.frame.lanes[0].model == name)
+    before = workspace.active.step  # type: ignore[union-attr]
+    workspace.step()
+    until(studio, lambda: workspace.active.step == before + 1)  # type: ignore[union-attr]
+    assert workspace.table.model.notes[0].step == before  # what nobody sees is not drawn
     studio.window.show_workspace("train")
+    assert workspace.table.model.notes[0].step == before + 1
 
     studio.do("play_pause")
     until(studio, lambda: workspace.active is not None and workspace.active.state == "running")

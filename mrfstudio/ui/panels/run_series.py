@@ -18,6 +18,7 @@ class RunSeries:
     def __init__(self, columns: Mapping[str, np.ndarray] | None = None) -> None:
         self._columns: dict[str, np.ndarray] = {STEP: np.empty(FIRST_ROOM)}
         self._count = 0
+        self._known: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         if columns:
             self.extend(columns)
 
@@ -41,6 +42,7 @@ class RunSeries:
             elif not completed:
                 column[start:end] = np.nan
         self._count = end
+        self._known.clear()
 
     def _make_room(self, end: int, columns: Mapping[str, np.ndarray]) -> None:
         room = len(self._columns[STEP])
@@ -63,12 +65,14 @@ class RunSeries:
         return int(self._columns[STEP][self._count - 1]) if self._count else 0
 
     def known(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Steps and finite values of a column."""
+        """Steps and finite values of a column; found once for each time that rows were added."""
         if name not in self._columns:
             return np.empty(0), np.empty(0)
-        values = self._columns[name][: self._count]
-        finite = np.isfinite(values)
-        return self._columns[STEP][: self._count][finite], values[finite]
+        if name not in self._known:
+            values = self._columns[name][: self._count]
+            finite = np.isfinite(values)
+            self._known[name] = self._columns[STEP][: self._count][finite], values[finite]
+        return self._known[name]
 
     def column(self, name: str) -> np.ndarray:
         """(steps,) with NaN where nothing was measured."""

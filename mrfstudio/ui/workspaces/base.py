@@ -74,6 +74,9 @@ class Workspace(QObject):
     def on_dock(self, name: str, shown: bool) -> None:
         """An extra dock was shown or hidden, by whatever means."""
 
+    def on_shown(self) -> None:
+        """Another workspace was shown before; now it is this one."""
+
     def on_loaded(self, engine: Loaded) -> None:
         """The engine is there."""
 

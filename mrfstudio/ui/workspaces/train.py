@@ -61,7 +61,7 @@ class TrainWorkspace(Workspace):
         self.active: RunNote | None = None
         self.series: dict[str, RunSeries] = {}
         self._update: RunUpdate | None = None
-        self._asked = self._polling = False
+        self._asked = self._polling = self._unseen = False
         self._looks = self._advised = 0
         self.bar, self.advice, self.wall, self.picture = TrainingBar(), Advice(), QueryWall(), ModelPicture()
         self.snapshots, self.table = CheckpointBar(), RunTable()
@@ -256,15 +256,29 @@ class TrainWorkspace(Workspace):
             self.series.pop(note.run)
             if self.look.run == note.run:
                 self.look.look_at(None)
-        else:
-            self.runs.set_note(note)
-            self.look.update(note, update.snapshots)
-            if self.plots is not None and self.look.run == note.run:
-                self.plots.set_metrics(self.look.metrics, note.loss_unit)
-        self.mark_step()
+        self._unseen = not update.gone
         if self.active is None:
+            self._catch_up()
             self._ended()
+        elif self.controller.workspace == self.name:
+            self._catch_up()
         self.show_state()
+
+    def _catch_up(self) -> None:
+        """Show what the last update brought; while another workspace is shown this waits, so that it costs nothing."""
+        if not self._unseen or self._update is None:
+            return
+        self._unseen = False
+        note = self._update.note
+        self.runs.set_note(note)
+        self.look.update(note, self._update.snapshots)
+        if self.plots is not None and self.look.run == note.run:
+            self.plots.set_metrics(self.look.metrics, note.loss_unit)
+        self.mark_step()
+
+    def on_shown(self) -> None:
+        self._catch_up()
+        self._timer.setInterval(EVERY)
 
     def _ended(self) -> None:
         self.plan.set_live(None, {})
