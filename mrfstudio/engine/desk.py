@@ -72,11 +72,12 @@ class Desk(ConvergeDesk):
         """Everything that the window shows before a person has done anything."""
         from mrfstudio.engine import graph_sources
         from mrfstudio.engine.layouts import LAYOUTS
+        from mrfstudio.engine.models.ising import ising_grid
         from mrfstudio.engine.pictures import figure_sources
         from mrfstudio.engine.sketch import Strengths
 
         known = catalogue()
-        fitting = {"segment": _grid_algorithms(), "graph": tuple(entry.name for entry in known.algorithms)}
+        fitting = {"segment": algorithms_of(GridMRF((2, 1, 1))), "graph": algorithms_of(ising_grid(1, 2))}
         fitting["inpaint"] = PICTURE_ALGORITHMS
         given = tuple(ModelNote(name, "grid", f"{model.clones[0]} clones") for name, model in self._models.items())
         models = (*given, *_grid_models(), *self.inpainting.models())
@@ -253,9 +254,8 @@ def first_example() -> Picture:
     return Picture("glyphs 5", observed.astype(np.uint8), labels.astype(np.uint8))
 
 
-def _grid_algorithms() -> tuple[str, ...]:
-    """Those with a kernel for grids; as a factor graph a grid of clones would take seconds an iteration."""
-    model = GridMRF((2, 1, 1))
+def algorithms_of(model: Any) -> tuple[str, ...]:
+    """Those with a kernel for a kind of model; as a factor graph a grid of clones would take seconds an iteration."""
     return tuple(cls.name for cls in ALGORITHMS if kernels(cls(), model))  # type: ignore[arg-type]
 
 

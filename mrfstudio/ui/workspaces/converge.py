@@ -53,7 +53,7 @@ ADVICE = (
     "Look closer: click a line to see both of its messages. Ctrl+G maps σ_max over α and coupling.",
 )
 FIRST_SPEED = 60.0
-PICTURES = ("belief", "histogram", "marginal", "residual")
+PICTURES = ("histogram", "marginal", "residual")
 MESSAGES, MAP, REGIONS = "messages", "sigma_map", "regions"
 
 
