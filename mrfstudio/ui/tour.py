@@ -18,7 +18,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
-from mrfstudio.engine.commands import AddLane, NewGraph, Paint, RemoveLane, SetSpeed
+from mrfstudio.engine.commands import AddLane, NewGraph, Paint, RemoveLane, SetEvidence, SetSpeed, SetStrength
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.app import Start, make_app
@@ -92,6 +92,7 @@ class Tour:
         return [
             *self._segment(),
             *self._inpaint(),
+            *self._converge(),
             *self._comparison(),
             *self._train(),
             *self._dialogs(),
@@ -166,6 +167,40 @@ class Tour:
         crop = CropDialog(window.controller, ring(), newest.lanes[0].model, window)
         yield self._dialog(crop, "dialog-crop", lambda: crop.picture is not None)
         window.show_workspace("segment")
+
+    def _converge(self) -> Iterator[Path]:
+        window = self._window
+        window.choose_workspace("graph")
+        workspace = window.workspace
+        assert isinstance(workspace, ConvergeWorkspace)
+        window.controller.ask("begin_graph", lambda _: workspace.on_opened())
+        workspace.post(SetSpeed(None))
+        workspace.post(SetEvidence((22, 23, 24), 1))
+        self._answered(workspace)
+        yield self._grab(window, "converge")
+        workspace.post(NewGraph("ring"))
+        workspace.post(SetStrength("coupling", 2.0))
+        self._answered(workspace)
+        wait_until(lambda: workspace.canvas.picture.period is not None, self._messages)
+        workspace.inspect_edge(2)
+        self._answered(workspace)
+        yield self._grab(window, "converge-ring")
+        workspace.show_messages()
+        workspace.post(NewGraph("torus", {"rows": 8, "columns": 8}))
+        workspace.show_sigma_map()
+        wait_until(lambda: workspace.sigma.complete, self._messages)
+        self._answered(workspace)
+        yield self._grab(window, "converge-map")
+        workspace.show_sigma_map()
+        workspace.post(NewGraph("grid", {"rows": 100, "columns": 100}))
+        self._answered(workspace)
+        yield self._grab(window, "converge-large")
+        window.show_workspace("segment")
+
+    def _answered(self, workspace: ConvergeWorkspace) -> None:
+        """Wait until the run rests and every question about it is answered."""
+        self._settled()
+        wait_until(lambda: workspace.questions.quiet, self._messages)
 
     def _comparison(self) -> Iterator[Path]:
         """Several algorithms on one graph, against exact inference."""

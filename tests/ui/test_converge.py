@@ -63,7 +63,7 @@ class Converge:
 
     def settle(self) -> None:
         self.studio.settle()
-        self.studio.until(lambda: not self.workspace.questions._open)
+        self.studio.until(lambda: self.workspace.questions.quiet)
 
     def show(self, *commands: Command) -> None:
         self.post(*commands)

@@ -39,6 +39,7 @@ def test_every_picture_is_drawn_and_none_is_blank(
         "converge-comparison",
     } <= names
     assert {"train", "train-runs"} <= names
+    assert {"converge", "converge-ring", "converge-map", "converge-large"} <= names
     for path in paths:
         image = QImage(str(path))
         colours = {image.pixel(x, y) for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}

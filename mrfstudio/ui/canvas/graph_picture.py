@@ -16,6 +16,7 @@ from mrfstudio.ui.colours import Colours, rgb
 
 MOST_DRAWN = 2500
 """Nodes or half edges in sight beyond which an image is drawn instead."""
+SMOOTH = 1000  # half edges that are drawn with soft borders; more would take longer than a frame
 LARGEST_NODE, SMALLEST_NODE = 17.0, 2.0
 NAMED = 11.0  # pixels of radius from which a node carries its number
 DIMMED = 0.4
@@ -128,11 +129,11 @@ class GraphPicture:
         return change_levels(self.residual)
 
     def _halves(self, graph: GraphFrame, colours: Colours, faint: bool = False) -> np.ndarray:
-        """The colour of every message, (m, 2) packed; `faint` where lines would drown the nodes between them."""
-        table = level_colours(colours)
+        """The colour of every message, (m, 2) packed; `faint` leaves out, as 0, what is calm."""
+        table = packed(level_colours(colours))
         if faint:
-            table = (0.5 * table + 0.5 * np.array(rgb(colours.paper))).astype(np.uint8)
-        return packed(table)[self._levels(graph)]
+            table[0] = 0
+        return table[self._levels(graph)]
 
     @property
     def evidence(self) -> np.ndarray:
@@ -187,6 +188,7 @@ class GraphPicture:
         starts = places[graph.edges[numbers].ravel()]
         levels = self._levels(graph)[numbers].ravel()
         lines = [QLineF(*a, *b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(lines) <= SMOOTH)
         for level in np.unique(levels).tolist():
             painter.setPen(QPen(table[level], width * (1 + 0.8 * level / len(table)), c=Qt.PenCapStyle.FlatCap))
             painter.drawLines([lines[index] for index in np.flatnonzero(levels == level).tolist()])
@@ -224,6 +226,7 @@ class GraphPicture:
     ) -> None:  # fmt: skip
         graph = self.graph
         assert graph is not None
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         radius, given = self.radius(transform.scale), self.evidence
         named = radius >= NAMED
         dark = dark_text(fill)

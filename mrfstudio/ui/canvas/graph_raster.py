@@ -52,7 +52,7 @@ class LatticeRaster:
         evidence: np.ndarray,
         colours: Colours,
     ) -> np.ndarray:
-        """(rows · block, columns · block) uint32; `nodes` (n,) and `halves` (m, 2) packed, `evidence` (n,) bool."""
+        """(rows · block, columns · block) uint32; `nodes` (n,) and `halves` (m, 2) packed, 0 for none."""
         block, count = self.block, self.graph.nodes
         paper = int(packed(np.array(rgb(colours.paper), np.uint8)))
         padded = np.full(self.rows * self.columns, paper, np.uint32)
@@ -61,11 +61,11 @@ class LatticeRaster:
         if block == 1:
             return np.ascontiguousarray(cells)
         image = np.full((self.rows, block, self.columns, block), paper, np.uint32)
-        if halves is not None:
-            image.reshape(-1)[self._halves] = halves
-        edge = 1 if block == 5 else 0
-        inner = slice(edge, block - edge) if block == 5 else slice(1, 2)
+        inner = slice(1, block - 1) if block == 5 else slice(None)  # small blocks are all node, where messages rest
         image[:, inner, :, inner] = cells[:, None, :, None]
+        if halves is not None:
+            drawn = halves != 0
+            image.reshape(-1)[self._halves[drawn]] = halves[drawn]
         if evidence.any():
             given = np.zeros(self.rows * self.columns, np.bool_)
             given[:count] = evidence

@@ -246,7 +246,7 @@ class FieldRow(QWidget):
         """Editors of all kinds are equally wide, at every font size."""
         if self._compact:
             if self._label is not None:
-                self._label.setFixedWidth(px(self, 94))
+                self._label.setFixedWidth(px(self, 100))
             if isinstance(self.editor, NumberBox) and self.slider is not None:
                 self.editor.setFixedWidth(px(self, 76))
             return

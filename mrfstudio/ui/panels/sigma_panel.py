@@ -31,6 +31,7 @@ class SigmaPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.map, self.state = MapView(), QLabel(EMPTY, wordWrap=True)
+        self._refining = False
         self.state.setProperty("role", "muted")
         ticks_ = ((0.0, "¼"), (0.25, "½"), (0.5, "1"), (0.75, "2"), (1.0, "4"))
         self.legend = ColourBar("σ_max", Bar("diverging", "below 1: guaranteed", ticks_))
@@ -50,12 +51,18 @@ class SigmaPanel(QWidget):
 
     def set_map(self, found: SigmaMap | None, refining: bool = False) -> None:
         """Show a map; None where there is none yet."""
+        self._refining = refining
         self.map.set_map(found)
         if found is None:
             self.state.setText("Computing the map…" if refining else EMPTY)
             return
         size = f"{found.sigma_max.shape[1]} × {found.sigma_max.shape[0]} points"
         self.state.setText(f"{size}, refining…" if refining else f"{size}. Click, or arrows and Enter, to go there.")
+
+    @property
+    def complete(self) -> bool:
+        """Whether no finer map is on its way."""
+        return self.map.found is not None and not self._refining
 
     def say(self, sentence: str) -> None:
         """Why there is no map."""

@@ -47,10 +47,9 @@ from mrfstudio.ui.workspaces.readers import Readers
 from mrfstudio.ui.workspaces.run_actions import RunActions
 
 ADVICE = (
-    "Try it: choose a ring at the right and raise the coupling until the run no longer converges; then follow the "
-    "advice here.",
-    "Say what you know: press 1 and click nodes, or paint over a grid; the right button takes it back.",
-    "Look closer: click a line to see both of its messages. Ctrl+G maps σ_max over α and coupling.",
+    "Try it: choose a ring, raise the coupling until it no longer converges, then follow the advice here.",
+    "Say what you know: press 1 and click nodes; the right button takes it back.",
+    "Look closer: click a line to see its messages; Ctrl+G maps σ_max.",
 )
 FIRST_SPEED = 60.0
 PICTURES = ("histogram", "marginal", "residual")

@@ -45,6 +45,11 @@ class Questions(QObject):
         self._frame: Frame | None = None
         self._lane = 0
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing that was asked is still open."""
+        return not self._open
+
     def reset(self) -> None:
         """Another session: whatever is still on its way is about something else."""
         self._session += 1
