@@ -284,19 +284,19 @@ def test_the_map_is_computed_and_a_click_goes_there(converge: Converge) -> None:
 def test_lanes_are_added_chosen_and_removed(converge: Converge) -> None:
     controls = converge.workspace.controls
     converge.show(NewGraph("ring", {"nodes": 6}))
-    controls.add_lane.click()
+    controls.lanes.algorithm.setCurrentIndex(controls.lanes.algorithm.findData("bp"))
+    controls.lanes.add.click()
     converge.settle()
     assert [lane.algorithm for lane in converge.studio.frame.lanes] == ["alpha-bp", "bp"]
-    controls.lane.setCurrentIndex(1)
-    controls.lane.activated.emit(1)
+    controls.lanes.rows[1].sides[0].click()
     converge.settle()
     assert converge.workspace.lane == 1
     assert controls.algorithm.algorithm.currentData() == "bp"
     assert "B:" in converge.studio.window.badge.text
-    controls.remove_lane.click()
+    controls.lanes.rows[1].remove.click()
     converge.settle()
     assert converge.workspace.lane == 0
-    assert not controls.remove_lane.isEnabled()
+    assert len(converge.studio.frame.lanes) == 1
 
 
 def test_a_graph_too_large_for_a_lane_is_refused_with_the_nearest_that_can(converge: Converge) -> None:
