@@ -169,12 +169,26 @@ def test_where_messages_fail_the_double_loop_settles_near_the_truth() -> None:
     given = graph.no_evidence()
     swinging = run(GeneralizedBP(method="messages"), graph, given, Limits(iterations=150))
     assert swinging.residuals[-1] > 1e-3
-    gbp = GeneralizedBP()
+    gbp = GeneralizedBP(method="auto")
     state = settled(gbp, graph, given, tolerance=1e-8).state
     assert state.looping
     truth = run(Exact(), graph, given).state
     assert float((gbp.beliefs(graph, given, state) - truth.marginals).abs().mean()) < 1e-3
     assert gbp.log_partition(graph, given, state).value == pytest.approx(float(truth.log_z), abs=0.01)
+
+
+def test_on_a_complete_graph_messages_run_off_and_the_double_loop_does_not() -> None:
+    graph = IsingGraph(shape="complete", nodes=9, coupling=0.2, field=0.1, seed=0).make()
+    given = graph.no_evidence()
+    truth = run(Exact(), graph, given).state
+    errors = {}
+    for method in METHODS:
+        gbp = GeneralizedBP(method=method)
+        state = settled(gbp, graph, given, tolerance=1e-6).state
+        errors[method] = float((gbp.beliefs(graph, given, state) - truth.marginals).abs().max())
+    assert errors["double-loop"] < 0.01
+    assert errors["messages"] > 0.1
+    assert GeneralizedBP().method == "double-loop"
 
 
 def test_a_converged_double_loop_is_a_fixed_point_of_the_messages() -> None:

@@ -4,8 +4,8 @@
     m'_{P→R} = m_{P→R} · Σ_{x_P∖x_R} b_P / b_R                                                         (4.2)
 
 The quotient of beliefs is Eq. 4.2: the factors and messages that P and R share cancel. Messages go level by level, from
-the roots down. Where their residual no longer falls, a double loop takes over that comes to rest
-(`regions/double_loop.py`); its fixed points are fixed points of the messages.
+the roots down. They swing on most grids with strong couplings, and on complete graphs they run off to beliefs of 0 and
+1; a double loop (`regions/double_loop.py`) comes to rest on both, and its fixed points are those of the messages.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class GeneralizedBP(OnCycles):
         0.5, "How much of the old message is kept at each update; grids need some.", low=0, high=1, high_open=True
     )
     method: str = choice(
-        "auto",
-        ("auto", "messages", "double-loop"),
-        "Messages from parents to children, a double loop that settles, or the first until they fail.",
+        "double-loop",
+        ("double-loop", "messages", "auto"),
+        "A double loop that settles, messages from parents to children, or these until they no longer converge.",
     )
     inner: int = integer(
         1,
