@@ -29,6 +29,8 @@ LETTERS = "ABCDEF"
 POINTS = 4000
 """Points of a scatter plot: more are a cloud that takes long to draw."""
 
+NO_LABELS = "Nothing exact to compare such pictures with: the layer “Difference” shows where two lanes disagree."
+
 Vector = NDArray[np.float64]
 
 
@@ -55,11 +57,12 @@ class Comparer:
         self._exact.forget()
         self.reference = None
 
-    def compare(self, moment: Moment, asked: SetView) -> Comparison | None:
-        """The comparison at a moment; None for models whose beliefs are no labels."""
+    def compare(self, moment: Moment, asked: SetView) -> Comparison:
+        """The comparison at a moment; models whose beliefs are no labels have times alone."""
         workspace = self._stage.workspace
         if not isinstance(workspace, LabelWorkspace):
-            return None
+            scores = tuple(self._score(moment, lane, None, None) for lane in moment.lanes)
+            return Comparison("none", None, NO_LABELS, scores=scores)
         views = {lane.number: self._stage.view(moment, lane) for lane in moment.lanes}
         kind, lane, text = self._find(moment, views, asked.reference)
         with torch.no_grad():

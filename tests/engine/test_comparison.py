@@ -18,6 +18,7 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.engine.session import Session
+from mrfstudio.engine.workspaces.contract import Workspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
 from tests.engine.graphs import enumerate_all, ising_factors
 from tests.engine.sessions import run, segment_session
@@ -314,3 +315,18 @@ def test_a_name_that_is_too_long_is_refused() -> None:
     made = session(("bp", {}))
     made.apply(RenameLane(0, "x" * 61))
     assert "at most 60" in run(made)[0].message
+
+
+def test_a_sampler_whose_error_does_not_fall_is_not_called_diverging() -> None:
+    made = session(("gibbs", {"chains": 2, "burn_in": 0}), iterations=80)
+    assert {frame.lanes[0].status for frame in run(made)} <= {"running", "iteration limit"}
+
+
+def test_models_without_labels_have_times_and_a_sentence() -> None:
+    made = session()
+    made.timeline.stage.workspace = Workspace()  # one whose beliefs are no labels
+    found = made.comparer.compare(made.moment, ASKED)
+    assert found.reference == "none"
+    assert "Difference" in found.text
+    assert [each.lane for each in found.scores] == [0]
+    assert found.scores[0].l1 is None

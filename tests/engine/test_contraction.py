@@ -12,6 +12,7 @@ from mrfstudio.bench.sigma import RandomGraphs, message_errors
 from mrfstudio.engine.catalogue import ParameterError
 from mrfstudio.engine.diagnostics.contraction import ContractionMatrix, largest_ratio, node_sigmas, sigma_max
 from mrfstudio.engine.diagnostics.many import sigma_max_each
+from mrfstudio.engine.diagnostics.perron import ON_ONE_THREAD, dot
 from mrfstudio.engine.diagnostics.spectral import contracts, spectral_radius
 from mrfstudio.engine.diagnostics.verdict import alpha_interval, contraction, interval_of, verdict_on
 from mrfstudio.engine.infer import answer, make_algorithm
@@ -318,3 +319,10 @@ def test_message_errors_of_the_figures_fall_at_least_as_fast_as_sigma_max_says()
     assert errors.shape == (199, 10)
     assert (errors[0] > 1e-5).all()
     assert (errors[60] <= 3 * errors[10] * graphs.sigmas(0.5) ** 50).all()
+
+
+def test_products_of_long_vectors_in_pieces_are_the_whole_product() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, ON_ONE_THREAD, ON_ONE_THREAD + 1, 3 * ON_ONE_THREAD + 17):
+        a, b = rng.normal(size=(2, size))
+        assert dot(a, b) == pytest.approx(float((a * b).sum()), abs=1e-9)
