@@ -14,6 +14,7 @@ from mrfstudio.engine.data.noisy import Noisy
 from mrfstudio.engine.evaluate import evaluate_model
 from mrfstudio.engine.inference.crbm_decoding import decoded
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.learning import machine_moments
 from mrfstudio.engine.learning.cd import ContrastiveDivergence
 from mrfstudio.engine.learning.contract import BatchContext, TensorSource, TrainingData
 from mrfstudio.engine.learning.density import density_of
@@ -105,6 +106,19 @@ def test_with_one_hidden_unit_the_messages_give_the_exact_gradient(algorithm: st
     (log_z - seen.score(seen.visible).mean()).backward()
     for one, other in zip(found, gradients(model), strict=True):
         assert torch.allclose(one, other, atol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ["bp", "matrix-bp", "mean-field"])
+def test_a_batch_in_parts_gives_the_gradient_of_the_whole(monkeypatch: pytest.MonkeyPatch, algorithm: str) -> None:
+    model, batch = conditional(), pairs()
+    results = []
+    for at_once in (1_000_000, 2 * PIXELS * HIDDEN, 3 * PIXELS * HIDDEN):
+        monkeypatch.setattr(machine_moments, "PAIRS_AT_ONCE", at_once)
+        result = Likelihood(algorithm=algorithm, iterations=4).batch(model, batch, {}, CONTEXT)
+        results.append((result.loss, torch.cat([gradient.reshape(-1) for gradient in gradients(model)])))
+    for loss, gradient in results[1:]:
+        assert loss == pytest.approx(results[0][0])
+        assert torch.allclose(gradient, results[0][1])
 
 
 def test_the_mean_field_kernel_is_that_of_the_factor_graph() -> None:

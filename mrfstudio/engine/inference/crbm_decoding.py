@@ -14,8 +14,6 @@ from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.models.crbm import CRBM
 
-TOLERANCE = 1e-3  # where the paper calls a message converged
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -55,7 +53,8 @@ def decoded(
         return Answer(chance, chance.new_zeros(len(chance), 0))
     algorithm = decoding(decoder or model.decoder)
     machine, evidence = model.machine(features, extra)
-    limits = Limits(iterations=iterations or int(model.iterations), tolerance=TOLERANCE / 1000)
+    # All iterations, so that an answer does not depend on the items beside it.
+    limits = Limits(iterations=iterations or int(model.iterations), tolerance=0.0)
     state: Any = run(algorithm, machine, evidence, limits).state
     visible = algorithm.beliefs(machine, evidence, state)[..., 1]
     return Answer(visible, algorithm.hidden_beliefs(machine, evidence, state))

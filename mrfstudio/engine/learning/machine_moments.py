@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ from mrfstudio.engine.models.rbm import RBM
 
 LARGEST_MACHINE = 50_000
 """Pairs of units up to which log Z is computed in every step; beyond, in float64, it takes as long as the messages."""
+PAIRS_AT_ONCE = 2_000_000
+"""Pairs of units whose messages are worked on together: more leave the cache, and their beliefs fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,35 @@ class Moments:
     converged: float
 
 
-@torch.no_grad()
 def moments_of(machine: RBM, evidence: Evidence, inference: Inference) -> Moments:
-    """Run the algorithm within its limits and read off what learning needs."""
-    algorithm, last_two = inference.algorithm, deque[State](maxlen=2)
-    state = run(algorithm, machine, evidence, inference.limits, on_step=last_two.append).state
+    """Run the algorithm within its limits and read off what learning needs, for a few items at a time."""
+    log = evidence.log_potentials
+    if log.ndim == 2:
+        return _moments(machine, evidence, inference)
+    parts = log.split(max(1, PAIRS_AT_ONCE // machine.weights.numel()))
+    found = [_moments(machine, Evidence(part), inference) for part in parts]
+    shares = [len(part) / len(log) for part in parts]
+
+    def mean(values: list[Any]) -> Any:
+        return sum(share * value for share, value in zip(shares, values, strict=True))
+
+    known = [part.log_z for part in found if part.log_z is not None]
+    return Moments(
+        torch.cat([part.visible for part in found]),
+        torch.cat([part.hidden for part in found]),
+        mean([part.pairs for part in found]),
+        mean(known) if len(known) == len(found) else None,
+        mean([part.converged for part in found]),
+    )
+
+
+@torch.no_grad()
+def _moments(machine: RBM, evidence: Evidence, inference: Inference) -> Moments:
+    algorithm, limits, last_two = inference.algorithm, inference.limits, deque[State](maxlen=2)
+    if evidence.log_potentials.ndim > 2:
+        # All iterations: when a run stops must not depend on which items happen to share it.
+        limits = limits.replace(tolerance=0.0)
+    state = run(algorithm, machine, evidence, limits, on_step=last_two.append).state
     visible = _visible(algorithm, machine, evidence, state)
     hidden = algorithm.hidden_beliefs(machine, evidence, state).reshape(-1, machine.hidden)
     before = _visible(algorithm, machine, evidence, last_two[0]) if len(last_two) == 2 else visible
