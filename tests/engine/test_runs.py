@@ -82,6 +82,15 @@ def test_a_run_is_trained_like_the_plain_command_and_tells_its_end(store: RunSto
     assert len(store.columns(run)["loss"]) == 28
 
 
+def test_a_pause_is_told_once_and_every_step_is_told(store: RunStore) -> None:
+    told: list[dict[str, Any]] = []
+    asked = iter([[{"do": "step"}], [], [], [], [{"do": "resume"}]])
+    run = store.create(PLAN)
+    train_run(str(store.path(run)), report=told.append, poll=lambda: next(asked, []))
+    assert [record["state"] for record in told[:3]] == ["running", "paused", "running"]
+    assert [record["step"] for record in told if record["state"] == "running"] == list(range(1, 29))
+
+
 def test_new_runs_get_names_of_their_own_and_come_first(store: RunStore) -> None:
     first, second = store.create(PLAN), store.create(PLAN)
     assert [store.note(run).name for run in (first, second)] == ["toy-toy-1", "toy-toy-2"]

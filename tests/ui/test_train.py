@@ -247,6 +247,9 @@ def test_yesterdays_runs_are_there_compared_renamed_repeated_and_deleted(
     assert workspace.look.shown is not None
     assert workspace.look.shown.name == "new"
     assert workspace.bar.words.words.startswith("new: finished at step 6")
+    studio.qtbot.keyClick(workspace.wall, Qt.Key.Key_Space)
+    assert workspace.active is None
+    assert "has ended" in studio.messages[-1]
     table, plots = workspace.table, workspace.plots
     assert plots is not None
     assert [note.state for note in table.model.notes][-1] == "damaged"

@@ -16,9 +16,10 @@ from mrfstudio.ui.panels.calibration import CalibrationPlot
 from mrfstudio.ui.panels.checkpoint_bar import CheckpointBar
 from mrfstudio.ui.panels.model_picture import ModelPicture
 from mrfstudio.ui.panels.query_wall import QueryWall
+from mrfstudio.ui.panels.run_model import best_words
 from mrfstudio.ui.panels.run_plots import LOSS, RunPlots, StepPlot, metric_words
 from mrfstudio.ui.panels.run_series import RunCurves, RunSeries
-from mrfstudio.ui.panels.run_table import RunTable, best_words
+from mrfstudio.ui.panels.run_table import RunTable
 from mrfstudio.ui.panels.training_bar import TrainingBar, duration
 from mrfstudio.ui.theme import Theme
 

@@ -68,7 +68,7 @@ def _train(
             seed=plan.seed,
             start_from=plan.start_from or None,
             command=plan.command(),
-            report=report,
+            report=None if report is None else _without_repetitions(report),
             watch=watcher,
             poll=poll,
             checkpoint_seconds=CHECKPOINT_SECONDS,
@@ -80,6 +80,19 @@ def _train(
         raise
     watcher.tell(result["reason"], result["sentence"])
     return result
+
+
+def _without_repetitions(report: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """Pass records on; a paused trainer says so twenty times a second, and once is enough."""
+    before: list[tuple[str, int]] = []
+
+    def pass_on(record: dict[str, Any]) -> None:
+        now = [(record["state"], record["step"])]
+        if record["state"] != "paused" or record["notice"] or now != before:
+            report(record)
+        before[:] = now
+
+    return pass_on
 
 
 class Watcher:

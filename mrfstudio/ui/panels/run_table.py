@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    QSortFilterProxyModel,
-    Qt,
-    Signal,
-)
-from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtCore import QEvent, QSortFilterProxyModel, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -29,167 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from mrfstudio.engine.training_frames import RunNote
-from mrfstudio.ui.colours import colours_of
-from mrfstudio.ui.panels.run_plots import metric_words
-from mrfstudio.ui.panels.training_bar import STATES, duration
+from mrfstudio.ui.panels.run_model import COLUMNS, SORT, RunModel
 from mrfstudio.ui.theme import px
-
-Index = QModelIndex | QPersistentModelIndex
-SORT = Qt.ItemDataRole.UserRole
-NUMBERS = ("Seed", "Steps", "Time")
-MOST_DRAWN = 5
-"""Runs drawn besides the one that is looked at: as many as there are colours."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its title, what it says of a run, and what it is sorted by."""
-
-    title: str
-    text: Callable[[RunNote], str]
-    key: Callable[[RunNote], Any]
-    help: str
-
-
-def best_words(note: RunNote) -> str:
-    """The metric that matters, and a second one: `NCE 0.083, IoU 0.94`."""
-    return ", ".join(f"{metric_words(name)} {value:.4g}" for name, value in list(note.scores.items())[:2])
-
-
-def _best_key(note: RunNote) -> float:
-    first = next(iter(note.scores.values()), None)
-    return float("inf") if first is None else first if note.better == "lower" else -first
-
-
-def _state(note: RunNote) -> str:
-    return STATES.get(note.state, note.state) + (" elsewhere" if note.elsewhere and note.active else "")
-
-
-def _file(data: str) -> str:
-    name, colon, path = data.partition(":")
-    return f"{name}:{path.rsplit('/', 1)[-1]}" if colon else name
-
-
-COLUMNS = (
-    Column(
-        "Name", lambda note: note.name, lambda note: note.name.lower(), "Tick a run to draw its curves; F2 renames it."
-    ),
-    Column("State", _state, lambda note: note.state, "How the run stands."),
-    Column("Model", lambda note: note.plan.model, lambda note: note.plan.model, "What was trained."),
-    Column("Learner", lambda note: note.plan.learner, lambda note: note.plan.learner, "How it was trained."),
-    Column("Data", lambda note: _file(note.plan.data), lambda note: note.plan.data, "What it was trained on."),
-    Column("Seed", lambda note: str(note.plan.seed), lambda note: note.plan.seed, "Where its random numbers began."),
-    Column("Best", best_words, _best_key, "The best validation: the metric that selects the model, and a second one."),
-    Column("Steps", lambda note: f"{note.step:,}", lambda note: note.step, "Batches so far."),
-    Column("Time", lambda note: duration(note.seconds), lambda note: note.seconds, "Time of training, without pauses."),
-    Column("Begun", lambda note: note.made.replace("T", " ")[:16], lambda note: note.made, "When it was started."),
-)
-
-
-class RunModel(QAbstractTableModel):
-    """The runs as rows. `drawn` maps runs to the number of their colour."""
-
-    renamed = Signal(str, str)
-    ticked = Signal(str, bool)
-
-    def __init__(self, owner: QWidget) -> None:
-        super().__init__(owner)
-        self._owner = owner
-        self.notes: list[RunNote] = []
-        self.drawn: dict[str, int] = {}
-
-    def set_notes(self, notes: Sequence[RunNote]) -> None:
-        """Other runs, or the same ones with other numbers: then the selection stays."""
-        if [note.run for note in notes] == [note.run for note in self.notes]:
-            self.notes = list(notes)
-            self.refresh()
-            return
-        self.beginResetModel()
-        self.notes = list(notes)
-        self.endResetModel()
-
-    def set_note(self, note: RunNote) -> None:
-        for row, old in enumerate(self.notes):
-            if old.run == note.run:
-                self.notes[row] = note
-                self.dataChanged.emit(self.index(row, 0), self.index(row, len(COLUMNS) - 1))
-
-    def refresh(self) -> None:
-        if self.notes:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.notes) - 1, len(COLUMNS) - 1))
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.notes)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        return len(COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return COLUMNS[section].title
-            if role == Qt.ItemDataRole.ToolTipRole:
-                return f"{COLUMNS[section].help} Click to sort."
-            if role == Qt.ItemDataRole.TextAlignmentRole and COLUMNS[section].title in NUMBERS:
-                return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        flags = super().flags(index)
-        if index.column() == 0:
-            flags |= Qt.ItemFlag.ItemIsUserCheckable
-            if self.notes[index.row()].state != "damaged":
-                flags |= Qt.ItemFlag.ItemIsEditable
-        return flags
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        note, column = self.notes[index.row()], COLUMNS[index.column()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return column.text(note)
-        if role == SORT:
-            return column.key(note)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(note)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column.title in NUMBERS:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if index.column() == 0 and role == Qt.ItemDataRole.CheckStateRole:
-            return Qt.CheckState.Checked if note.run in self.drawn else Qt.CheckState.Unchecked
-        if index.column() == 0 and role == Qt.ItemDataRole.DecorationRole:
-            return self._swatch(self.drawn.get(note.run))
-        return None
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        run = self.notes[index.row()].run
-        if role == Qt.ItemDataRole.CheckStateRole:
-            self.ticked.emit(run, Qt.CheckState(value) == Qt.CheckState.Checked)
-            return True
-        if role == Qt.ItemDataRole.EditRole and str(value).strip():
-            self.renamed.emit(run, str(value))
-            return True
-        return False
-
-    def _swatch(self, lane: int | None) -> QPixmap:
-        """The colour of a run's curves; nothing where it is not drawn, in the same place."""
-        side = px(self._owner, 10)
-        pixmap = QPixmap(side, side)
-        pixmap.fill(Qt.GlobalColor.transparent)
-        if lane is not None:
-            colours = colours_of(self._owner)
-            painter = QPainter(pixmap)
-            painter.setPen(QColor(colours.surface))  # seen on a selected row too
-            painter.setBrush(QColor(colours.lanes[lane % len(colours.lanes)]))
-            painter.drawRect(0, 0, side - 1, side - 1)
-            painter.end()
-        return pixmap
-
-
-def tip(note: RunNote) -> str:
-    """Everything about a run that a row has no room for."""
-    lines = [f"<b>{note.name}</b>"]
-    lines += [note.sentence] if note.sentence else []
-    lines += [f"{metric_words(name)}: {value:.4g}" for name, value in note.scores.items()]
-    lines += [f"<code>{note.plan.command()}</code>"] if note.state != "damaged" else []
-    return "<br>".join(lines)
 
 
 class RunTable(QWidget):
@@ -270,10 +100,9 @@ class RunTable(QWidget):
     # What is shown ----------------------------------------------------------------------------------------------------
 
     def set_notes(self, notes: Sequence[RunNote]) -> None:
-        first = not self.model.notes
         self.model.set_notes(notes)
         self.stack.setCurrentWidget(self.view if notes else self.empty)
-        if first and notes:
+        if notes:
             self.fit_columns()
         self._show_buttons()
 
@@ -291,8 +120,11 @@ class RunTable(QWidget):
         """As wide as their words, names not narrower than a usual one."""
         self.view.resizeColumnsToContents()
         self.view.setColumnWidth(0, max(self.view.columnWidth(0), px(self, 150)))
-        best = [column.title for column in COLUMNS].index("Best")
-        self.view.setColumnWidth(best, max(self.view.columnWidth(best), px(self, 190)))
+        # Columns whose words grow while a run goes on have room for what will come.
+        for title, words in (("Best", "NCE 0.8888, IoU 0.8888"), ("Steps", "888,888"), ("Time", "88 min 88 s")):
+            column = [each.title for each in COLUMNS].index(title)
+            room = self.fontMetrics().horizontalAdvance(words) + px(self, 16)
+            self.view.setColumnWidth(column, max(self.view.columnWidth(column), room))
 
     @property
     def chosen(self) -> list[RunNote]:

@@ -293,14 +293,17 @@ class TrainWorkspace(Workspace):
     # Actions ----------------------------------------------------------------------------------------------------------
 
     def play_pause(self) -> None:
-        """Space: pause or resume the run that goes on, resume the one that is looked at, or start."""
+        """Space: pause or resume the run that goes on, resume the one that is looked at, or start the first."""
         shown = self.look.shown
         if self.active is not None:
             self._send("resume" if self.active.state == "paused" else "pause")
         elif shown is not None and shown.resumable and not shown.elsewhere:
             self.resume_run(shown.run)
-        else:
+        elif shown is None:
             self.start_training()
+        else:
+            # Somebody who meant to pause a run that has just ended does not want another two minutes of it.
+            self.controller.message.emit(f"The run {shown.name} has ended: press Start (Ctrl+Return) for a new one.")
 
     def step(self) -> None:
         """One batch, then wait."""

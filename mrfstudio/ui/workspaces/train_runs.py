@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 from mrfstudio.engine.training_frames import RunNote, RunView
 from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
 from mrfstudio.ui.panels.run_series import RunSeries
-from mrfstudio.ui.panels.run_table import MOST_DRAWN
 
 if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.train import TrainWorkspace
+
+MOST_DRAWN = 5
+"""Runs drawn besides the one that is looked at: as many as there are colours."""
 
 
 class TrainRuns(QObject):
