@@ -428,3 +428,13 @@ def test_an_empty_canvas_says_what_belongs_there(qtbot: QtBot) -> None:
     assert len({image.pixel(x, y) for x in range(300) for y in range(200)}) > 2
     assert canvas.note() == []
     assert canvas.node_at(QPointF(10, 10)) is None
+
+
+def test_a_session_of_the_first_version_opens_with_evidence_and_a_name(converge: Converge) -> None:
+    stored = Path(__file__).parents[1] / "sessions" / "version-1-graph.mrfs"
+    converge.studio.window.files.open(stored)
+    converge.studio.until(lambda: converge.graph.nodes == 30 and converge.graph.source == "file")
+    converge.settle()
+    assert converge.workspace.controls.graph.source.currentText() == "from a file"
+    assert converge.hints[7:10] == [1, 1, 1]
+    assert converge.graph.lattice == (5, 6)

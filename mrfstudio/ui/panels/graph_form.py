@@ -94,6 +94,7 @@ class GraphForm(QWidget):
         """Show what is there now."""
         if not self._entries:
             return
+        name = name or "from a file"  # files of the first version do not say what their graph is called
         if graph.source != self._shown_source:
             self._shown_source = graph.source
             self._show_source(graph.source, name)

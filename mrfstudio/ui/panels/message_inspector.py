@@ -156,6 +156,11 @@ class MessagePlot(QWidget):
                 pen.setDashPattern(DASHES[state % len(DASHES)])
             painter.setPen(pen)
             painter.drawPolyline(QPolygonF(points))
+            if points:  # a single point is a point, not nothing
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(colour)
+                painter.drawEllipse(points[-1], px(self, 2.5), px(self, 2.5))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
         for state in reversed(range(min(states, 4))):
             if state < len(shown):
                 text = f"P({state}) {shown[state]:.3f}"
