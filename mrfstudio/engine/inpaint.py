@@ -26,14 +26,14 @@ from mrfstudio.engine.workspaces.contract import LaneView
 from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.engine.workspaces.pixels import pixels_of
 
-PREFERRED = ("grbm-faces", "grbm-frey", "grbm-frey-unit")
+PREFERRED = ("grbm-frey", "grbm-faces", "grbm-frey-unit")
 DEFAULT_ITERATIONS = 50
 
 Grey = NDArray[np.float32]
 
 
 def default_model() -> str:
-    """The shipped model that fills in faces of anybody, or else the best of the others."""
+    """The best shipped model of pictures."""
     shipped = shipped_models()
     for name in PREFERRED:
         if name in shipped:
