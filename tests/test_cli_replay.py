@@ -2,10 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from mrfstudio.engine.commands import Paint, SetImage, Step, Undo
+from mrfstudio.engine.commands import ClampUnit, Paint, PaintLasso, SetImage, Step, Undo
 from mrfstudio.engine.files.session_file import save_session
 from mrfstudio.engine.session import Session
+from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.engine.workspaces.segment import SegmentWorkspace
 from tests.test_cli import answer, refusal
 
@@ -34,6 +36,22 @@ def test_a_saved_session_replays_to_the_same_messages(tmp_path: Path, capsys: py
     assert [lane["same_messages"] for lane in result["lanes"]] == [True]
     assert result["iterations"] == session.moment.iteration
     assert result["iterations"] > 3
+
+
+def test_a_filled_in_face_replays_to_the_same_messages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.set_flush_denormal(True)  # as the window does
+    session = Session(InpaintWorkspace(), "grbm-frey", playing=False)
+    face = np.full((28, 20), 130, np.uint8)
+    session.apply(SetImage(face, face, "grey", np.eye(28, 20, dtype=np.uint8)))
+    session.apply(PaintLasso("mask", 1, ((2.0, 3.0), (15.0, 4.0), (9.0, 20.0))))
+    go_on(session)
+    session.apply(ClampUnit("grbm-frey", 3, 1))
+    go_on(session)
+    path = save_session(session, tmp_path / "face.mrfs")
+    torch.set_flush_denormal(False)  # as a new process begins
+    result = answer(capsys, "replay", path, "--json", "-")
+    assert (result["workspace"], result["width"], result["height"]) == ("inpaint", 20, 28)
+    assert [lane["same_messages"] for lane in result["lanes"]] == [True]
 
 
 def test_what_is_no_session_is_refused_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

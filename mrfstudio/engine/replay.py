@@ -19,6 +19,7 @@ from mrfstudio.engine.timeline import replayed
 def replay_session(path: Path) -> dict[str, Any]:
     """Replay every command at its stamped iteration, and say whether the messages are those of the file."""
     started = time.perf_counter()
+    torch.set_flush_denormal(True)  # as in the window: the last bits of messages next to 0 depend on it
     session = load_session(path)
     stored, timeline = session.moment, session.timeline
     stage = Stage(session.workspace)

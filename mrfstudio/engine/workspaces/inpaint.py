@@ -44,6 +44,7 @@ class InpaintWorkspace(Workspace):
     layers = (LayerSpec("picture", 128, GREY, soft=()), LayerSpec("mask", KNOWN, (KNOWN, UNKNOWN), soft=(KNOWN,)))
     limits = Limits(iterations=50, tolerance=1e-4)
     largest_side = 256
+    shape = (28, 20)
 
     def __init__(self, models: Mapping[str, Any] | None = None) -> None:
         self._models: dict[str, Any] = dict(models or {})

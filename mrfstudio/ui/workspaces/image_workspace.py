@@ -227,6 +227,10 @@ class ImageWorkspace(RunActions, Workspace):
         for canvas in self.canvases.both():
             canvas.fit()
 
+    def comparable(self, model: str, other: str) -> bool:
+        """Whether a second lane may run this model beside the other one."""
+        return model != other
+
     def compare(self) -> None:
         """Add a second lane, or take it away."""
         newest = self.controller.newest
@@ -236,5 +240,5 @@ class ImageWorkspace(RunActions, Workspace):
             self.post(RemoveLane(newest.lanes[-1].lane))
             return
         first = newest.lanes[0]
-        other = next((model for model in self.lane_controls.models if model != first.model), None)
+        other = next((model for model in self.lane_controls.models if self.comparable(model, first.model)), None)
         self.post(AddLane(other or first.model, first.algorithm, dict(first.parameters), None if other else FEW))

@@ -230,6 +230,9 @@ class InpaintWorkspace(ImageWorkspace):
 
     # Actions ----------------------------------------------------------------------------------------------------------
 
+    def comparable(self, model: str, other: str) -> bool:
+        return model != other and self._shapes.get(model) == self._shapes.get(other)  # lanes share one picture
+
     def toggle_wipe(self) -> None:
         self.set_wipe(0.0 if (self.canvas.scene.wipe or 0.0) > 0 else 1.0)
 
