@@ -163,6 +163,14 @@ def test_queries_and_insides_are_drawn_without_overlap(qtbot: QtBot, theme: Them
     assert picture.panel_at(places[16].center().toPoint()).title == "right"  # type: ignore[union-attr]
 
 
+def test_a_layer_of_another_version_is_drawn_by_its_numbers(qtbot: QtBot, theme: Theme) -> None:
+    picture = ModelPicture()
+    qtbot.addWidget(picture)
+    picture.resize(200, 200)
+    picture.set_panels([Panel("odd", "from the future", np.eye(5))])
+    assert not picture.grab().toImage().isNull()
+
+
 def test_a_signed_picture_is_paper_at_zero() -> None:
     pixels = layer_picture("signed", np.array([[-2.0, 0.0, 2.0]]), Look())
     assert pixels is not None

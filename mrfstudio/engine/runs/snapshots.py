@@ -117,4 +117,6 @@ def _described(panel: Panel, arrays: dict[str, np.ndarray]) -> dict[str, str]:
 
 def _panel(described: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> Panel:
     array = arrays[described["array"]]
+    if array.ndim != (3 if described["layer"] == "belief" else 2) or not array.size:
+        raise ValueError(f"a panel of shape {array.shape} is no picture")
     return Panel(described["title"], described["layer"], array, described["help"], described["group"])

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.training_frames import Panel
-from mrfstudio.ui.canvas.overlays import Look, as_image, layer_picture
+from mrfstudio.ui.canvas.overlays import Look, as_image, layer_picture, signed
 from mrfstudio.ui.colours import colours_of
 
 
@@ -31,8 +31,10 @@ class PanelPictures:
             self.forget()
         key = id(panel)
         if key not in self._pixels:
-            picture = layer_picture(panel.layer, panel.array, Look(dark=colours.name == "dark"))
-            assert picture is not None, f"the layer {panel.layer} is not drawn as pixels"
+            look = Look(dark=colours.name == "dark")
+            picture = layer_picture(panel.layer, panel.array, look)
+            if picture is None:  # the file of a run that another version of the program wrote
+                picture = signed(panel.array, look)
             self._pixels[key] = np.ascontiguousarray(picture)
         pixels = self._pixels[key]
         place = fitted(square, pixels.shape[1], pixels.shape[0])
