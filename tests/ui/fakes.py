@@ -12,7 +12,7 @@ import numpy as np
 from mrfstudio.engine.catalogue import Catalogue
 from mrfstudio.engine.commands import Command, Pause, Play, Step
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, Scalars
+from mrfstudio.engine.frames import Aside, Frame, LaneFrame, Loaded, NotYet, Scalars
 
 
 class FakeSession:
@@ -70,6 +70,8 @@ class FakeDesk:
         self.options = session
         self.release = threading.Event()
         self.release.set()
+        self.gate = threading.Event()
+        self.looks = 0
         self.load_error: Exception | None = None
 
     def make(self) -> FakeDesk:
@@ -98,6 +100,24 @@ class FakeDesk:
 
     def crash(self, workspace: str) -> None:
         raise ZeroDivisionError("a fault")
+
+    def aside(self, workspace: str, number: int) -> Aside:
+        """An answer that is not there before `gate` opens."""
+
+        def work() -> int:
+            self.gate.wait(10)
+            return number
+
+        return Aside(work)
+
+    def aside_that_refuses(self, workspace: str) -> Aside:
+        return Aside(lambda: self.refuse(workspace))
+
+    def waits_for_a_job(self, workspace: str, looks: int) -> Generator[object, None, int]:
+        for _ in range(looks):
+            self.looks += 1
+            yield NotYet(0.02)
+        return self.looks
 
     def count_to(self, workspace: str, number: int) -> Generator[int, None, str]:
         yield from range(number)

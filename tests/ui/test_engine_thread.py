@@ -277,3 +277,42 @@ def test_long_iterations_leave_room_for_the_brush_but_never_stop(
     assert sum(isinstance(command, Paint) for _, command in session.applied) == posted
     before = session.iteration
     qtbot.waitUntil(lambda: session.iteration > before + 10)
+
+
+def test_what_is_computed_aside_keeps_no_command_waiting(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    answers: list[tuple[int, object]] = []
+    thread.answered.connect(lambda number, value: answers.append((number, value)))
+    first, second = thread.ask("graph", "aside", number=1), thread.ask("graph", "aside", number=2)
+    thread.post("graph", stroke(1))
+    third = thread.ask("graph", "double", number=21)
+    qtbot.waitUntil(lambda: answers == [(third, 42)])
+    assert [command for _, command in desk.session("graph").applied] == [stroke(1)]
+    desk.gate.set()
+    qtbot.waitUntil(lambda: len(answers) == 3)
+    assert answers[1:] == [(first, 1), (second, 2)]  # one after the other
+
+
+def test_an_aside_can_be_refused_and_the_next_is_answered(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    desk.gate.set()
+    with qtbot.waitSignal(thread.refused) as refused:
+        thread.ask("graph", "aside_that_refuses")
+    assert refused.args is not None
+    assert "choose another" in refused.args[1]
+    with qtbot.waitSignal(thread.answered) as answered:
+        thread.ask("graph", "aside", number=5)
+    assert answered.args is not None
+    assert answered.args[1] == 5
+
+
+def test_an_answer_that_waits_for_a_job_is_looked_at_now_and_then(
+    thread: EngineThread, desk: FakeDesk, qtbot: QtBot
+) -> None:
+    began = time.monotonic()
+    progress: list[object] = []
+    thread.progressed.connect(lambda number, value: progress.append(value))
+    with qtbot.waitSignal(thread.answered) as answered:
+        thread.ask("graph", "waits_for_a_job", looks=4)
+    assert answered.args is not None
+    assert answered.args[1] == 4
+    assert time.monotonic() - began >= 3 * 0.02  # it was not asked all the time
+    assert progress == []
