@@ -19,11 +19,13 @@ from mrfstudio.engine.evaluate_rbm import evaluate_machine
 from mrfstudio.engine.evaluation import Asked
 from mrfstudio.engine.files.model_file import load_model
 from mrfstudio.engine.learning.query_grid import scores
-from mrfstudio.engine.learning.segmentation_metrics import NOTHING
+from mrfstudio.engine.learning.segmentation_metrics import NOTHING, SegmentationScores
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.open_model import build_model
+from mrfstudio.engine.threads import side_by_side
 
 CHUNK = 10  # images at once: larger batches leave the cache
+AT_ONCE = 10  # chunks between two words of progress
 
 DEFAULT_ITERATIONS = 15
 ANNEALED = ("rbm", "dbm")
@@ -89,10 +91,14 @@ def _evaluate_grid(model: GridMRF, splits: Splits, asked: Asked) -> dict[str, An
     noisy = torch.from_numpy(arrays["noisy_images"][: asked.limit])
     with_own, without_own = NOTHING, NOTHING
     torch.set_flush_denormal(True)
-    for start in range(0, len(images), CHUNK):
+
+    def scored(start: int) -> tuple[SegmentationScores, SegmentationScores]:
         part = slice(start, start + CHUNK)
-        own, alone = scores(model, images[part], noisy[part], asked.iterations)
-        with_own, without_own = with_own + own, without_own + alone
+        return scores(model, images[part], noisy[part], asked.iterations)
+
+    for first in range(0, len(images), AT_ONCE * CHUNK):
+        for own, alone in side_by_side(scored, range(first, min(first + AT_ONCE * CHUNK, len(images)), CHUNK)):
+            with_own, without_own = with_own + own, without_own + alone
         asked.tick(f"{with_own.images} of {len(images)} images, IoU so far {with_own.means()['iou']:.4f}")
     return {
         "images": with_own.images,
