@@ -2,12 +2,15 @@
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.files.uai import write_uai
+from mrfstudio.engine.infer import infer_file
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.exact import Exact
 from mrfstudio.engine.inference.generalized_bp import GeneralizedBP, double_loop, pass_messages
@@ -249,6 +252,14 @@ def test_strong_couplings_stay_finite_in_32_bits() -> None:
         assert outcome.ending != "not finite"
         assert bool(torch.isfinite(gbp.beliefs(graph, graph.no_evidence(), outcome.state)).all())
         assert math.isfinite(gbp.log_partition(graph, graph.no_evidence(), outcome.state).value or math.nan)
+
+
+def test_infer_prints_an_estimate_and_the_consistency_residual(tmp_path: Path) -> None:
+    write_uai(tmp_path / "graph.uai", ising_grid(3, 3, seed=0))
+    for name in ("gbp", "bethe-net"):
+        found = infer_file(tmp_path / "graph.uai", name, limits={"iterations": 30})
+        assert found["log_partition_kind"] == "estimate"
+        assert 0 <= found["consistency_residual"] <= found["residual"]
 
 
 def test_a_graph_whose_regions_do_not_fit_is_refused_in_one_sentence() -> None:

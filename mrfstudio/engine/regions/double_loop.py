@@ -18,14 +18,15 @@ sweeps over the colours for each new tangent make every turn lower F_R; one swee
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.regions.tables import Block, GatherSum, Marginals, RegionTables, equal_runs, table_blocks
+from mrfstudio.engine.regions.gathers import Block, GatherSum, Marginals, equal_runs, table_blocks, table_views
+from mrfstudio.engine.regions.tables import RegionTables
 
 
 class Swept(NamedTuple):
@@ -51,6 +52,13 @@ class Colour:
     blocks: tuple[Block, ...]
     counting: Tensor  # (inner entries,) c_β
     around: Tensor  # (inner entries,) n_β
+
+    def on(self, device: torch.device) -> Colour:
+        """The same with its indices where the numbers are."""
+        if self.entries.device == device:
+            return self
+        names = ("spread", "touched", "back", "entries")
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
 class DoubleLoop:
@@ -123,7 +131,7 @@ class DoubleLoop:
         roots = self._root_tables(potentials, multipliers)
         beliefs, parts = log_beliefs, []
         largest = potentials.new_zeros(())
-        for colour in self.colours:
+        for colour in (colour.on(potentials.device) for colour in self.colours):
             old = multipliers[..., colour.pairs]
             said = _log_softmax(colour.marginals(roots, torch.logsumexp), colour.pair_blocks)
             cavity = said - old
@@ -139,15 +147,16 @@ class DoubleLoop:
             roots = roots.index_add(-1, colour.touched, (new - old).index_select(-1, colour.spread))
             beliefs = beliefs.index_copy(-1, colour.entries, fresh)
             parts.append(new)
-        inner = torch.cat([colour.entries for colour in self.colours]) if self.colours else None
-        whole = roots if inner is None else roots.index_copy(-1, inner, beliefs.index_select(-1, inner))
+        whole = roots
+        for colour in (colour.on(potentials.device) for colour in self.colours):
+            whole = whole.index_copy(-1, colour.entries, beliefs.index_select(-1, colour.entries))
         found = torch.cat(parts, -1) if parts else multipliers
         return Swept(found, self.tables.normalise(whole), largest)
 
     def _root_tables(self, potentials: Tensor, multipliers: Tensor) -> Tensor:
         """log φ_α + Σ_β μ_αβ on roots; what stands in the places of inner regions has no meaning."""
         roots = potentials
-        for colour in self.colours:
+        for colour in (colour.on(potentials.device) for colour in self.colours):
             values = multipliers[..., colour.pairs].index_select(-1, colour.spread)
             roots = roots.index_add(-1, colour.touched, values)
         return roots
@@ -169,8 +178,4 @@ def _coloured(inner: list[int], around: list[list[int]]) -> list[list[int]]:
 
 
 def _log_softmax(flat: Tensor, blocks: tuple[Block, ...]) -> Tensor:
-    parts = [
-        torch.log_softmax(flat[..., b.offset : b.stop].unflatten(-1, (b.count, b.entries)), -1).flatten(-2)
-        for b in blocks
-    ]
-    return torch.cat(parts, -1)
+    return torch.cat([torch.log_softmax(view, -1).flatten(-2) for view in table_views(flat, blocks)], -1)
