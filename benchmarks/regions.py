@@ -158,7 +158,7 @@ def write_tables() -> None:
     lines = ["# Inference on region graphs: the thesis's tables made anew", ""]
     lines += [(__doc__ or "").split("\n\n")[-1].strip(), ""]
     lines += [
-        "Headings quote what the thesis prints for RENN on its own 20 graphs, and say how many were measured here. "
+        "Headings quote what the thesis prints for RENN on its own 20 graphs, and every row says how many were measured here. "
         "`settled` counts graphs on which a method of messages reached 1e-6 within 500 iterations; the networks take "
         "200 steps. GBP means damped messages from parents to children.",
         "",
@@ -171,19 +171,18 @@ def write_tables() -> None:
 
 
 def _table(setting: Setting, records: list[dict[str, object]]) -> list[str]:
-    graphs = len({r["seed"] for r in records})
     sign = "u" if setting.draw == "uniform" else "γ"
-    lines = [
-        f"### N = {setting.nodes}, {sign} = {setting.width:g} ({graphs} graphs; thesis: RENN ℓ1 {setting.printed})"
-    ]
-    lines += ["", "| method | ℓ1 | ρ | log Z error | seconds | settled |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [f"### N = {setting.nodes}, {sign} = {setting.width:g} (thesis: RENN ℓ1 {setting.printed})"]
+    lines += ["", "| method | graphs | ℓ1 | ρ | log Z error | seconds | settled |", "| --- " * 7 + "|"]
     for method in METHODS:
         own = [r for r in records if r["method"] == method]
         if not own:
             continue
         cells = [_spread([r[key] for r in own], digits) for key, digits in (("l1", 4), ("rho", 3), ("log_z", 3))]
         settled = f"{sum(bool(r['converged']) for r in own)} of {len(own)}" if METHODS[method][1] is MESSAGES else ""
-        lines.append(f"| {method} | {' | '.join(cells)} | {_spread([r['seconds'] for r in own], 2)} | {settled} |")
+        lines.append(
+            f"| {method} | {len(own)} | {' | '.join(cells)} | {_spread([r['seconds'] for r in own], 2)} | {settled} |"
+        )
     return [*lines, ""]
 
 
