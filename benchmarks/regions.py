@@ -158,9 +158,9 @@ def write_tables() -> None:
     lines = ["# Inference on region graphs: the thesis's tables made anew", ""]
     lines += [(__doc__ or "").split("\n\n")[-1].strip(), ""]
     lines += [
-        "Headings quote what the thesis prints for RENN on its own 20 graphs, and every row says how many were measured here. "
-        "`settled` counts graphs on which a method of messages reached 1e-6 within 500 iterations; the networks take "
-        "200 steps. GBP means damped messages from parents to children.",
+        "Headings quote what the thesis prints for RENN on its own 20 graphs; every row says how many were measured "
+        "here. `settled` counts graphs on which a method of messages reached 1e-6 within 500 iterations; the "
+        "networks take 200 steps. GBP means damped messages from parents to children.",
         "",
     ]
     for table in sorted({s.table for s in chosen}):
