@@ -53,6 +53,12 @@ class Controller(QObject):
         return self._newest.get(self._workspace)
 
     @property
+    def modified(self) -> list[str]:
+        """The workspaces with unsaved work, the shown one first."""
+        names = [name for name, frame in self._newest.items() if frame.modified]
+        return sorted(names, key=lambda name: name != self._workspace)
+
+    @property
     def answered(self) -> bool:
         """Whether the last frame shows everything that was posted to the shown workspace."""
         newest = self.newest

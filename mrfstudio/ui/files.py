@@ -40,6 +40,7 @@ class Files(QObject):
         self._paths: dict[str, Path] = {}
         self._question: QMessageBox | None = None
         self._closing = False
+        self._let_go: set[str] = set()  # workspaces that were saved or given up while the window closes
         self._title = ""
 
     @property
@@ -112,6 +113,8 @@ class Files(QObject):
             path = self._ask_path()
         if path is not None:
             self.save_to(path, then)
+        else:
+            self._let_go.clear()  # the window stays, and with it what was given up
 
     def save_to(self, path: Path, then: Callable[[], None] = lambda: None) -> None:
         """Save the shown workspace's session to a file."""
@@ -141,18 +144,27 @@ class Files(QObject):
         return newest is not None and newest.modified
 
     def may_close(self) -> bool:
-        """Whether the window may close now; asks about unsaved work and closes later if the answer allows it."""
-        if self._closing or not self.unsaved:
+        """Whether the window may close now; asks about unsaved work and closes later if the answers allow it.
+
+        Every workspace with unsaved work is shown when it is asked about, one after the other.
+        """
+        unsaved = [name for name in self._controller.modified if name not in self._let_go]
+        if self._closing or not unsaved:
             return True
-        self.unless_unsaved(self._close)
+        if self._question is not None:  # asked already: one answer is enough
+            return False
+        name = unsaved[0]
+        if name != self._controller.workspace:
+            self._window.show_workspace(name)
+        self._ask_about_unsaved(lambda: self._let_go_of(name))
         return False
 
     def discard(self) -> None:
         """Close without asking about unsaved work."""
         self._closing = True
 
-    def _close(self) -> None:
-        self._closing = True
+    def _let_go_of(self, workspace: str) -> None:
+        self._let_go.add(workspace)
         self._window.close()
 
     def unless_unsaved(self, then: Callable[[], None]) -> None:
@@ -160,8 +172,10 @@ class Files(QObject):
         if not self.unsaved:
             then()
             return
-        if self._question is not None:  # asked already: one answer is enough
-            return
+        if self._question is None:  # else it is asked already: one answer is enough
+            self._ask_about_unsaved(then)
+
+    def _ask_about_unsaved(self, then: Callable[[], None]) -> None:
         button = QMessageBox.StandardButton
         self._question = QMessageBox(self._window)
         self._question.setIcon(QMessageBox.Icon.Question)
@@ -181,6 +195,8 @@ class Files(QObject):
             self._save_then(then)
         elif answer == QMessageBox.StandardButton.Discard:
             then()
+        else:
+            self._let_go.clear()  # the window stays, and with it what was given up
 
     # Title ------------------------------------------------------------------------------------------------------------
 

@@ -218,6 +218,26 @@ def test_unsaved_work_is_asked_about(qtbot: QtBot, theme: Theme, tmp_path: Path)
             studio.qtbot.waitUntil(lambda wanted=still_open: studio.window.isVisible() == wanted)  # type: ignore[misc]
 
 
+def test_unsaved_work_of_a_hidden_workspace_is_shown_and_asked_about(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.stroke((2, 2))
+        studio.settle()
+        studio.window.show_workspace("train")
+        for answer, still_open in (
+            (QMessageBox.StandardButton.Cancel, True),
+            (QMessageBox.StandardButton.Discard, False),
+        ):
+            assert not studio.window.close()
+            assert studio.controller.workspace == "segment"
+            question = studio.window.files._question
+            assert question is not None
+            question.button(answer).click()
+            studio.qtbot.waitUntil(lambda wanted=still_open: studio.window.isVisible() == wanted)  # type: ignore[misc]
+
+
 def test_a_saved_session_opens_again(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "mine.mrfs"
     studio.stroke((2, 2), (2, 9))
