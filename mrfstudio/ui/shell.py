@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QHideEvent
+from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -141,13 +141,27 @@ class MessageBar(QFrame):
         self.setGeometry((parent.width() - width) // 2, px(self, 92), width, height)
 
 
-class Advice(QLabel):
-    """The line that says what to try. It keeps its place, so nothing moves when the words change."""
+class Elided(QLabel):
+    """One line that ends in dots where there is too little room; the tool tip has all of it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("role", "muted")
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, words)
+
+
+class Advice(Elided):
+    """The line that says what to try. It keeps its place, so nothing moves when the words change."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("What to try")
 
@@ -244,6 +258,7 @@ class Scrolled(QScrollArea):
         if always:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self._always = always
+        self.verticalScrollBar().rangeChanged.connect(self._fit)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fit()
 
@@ -253,12 +268,19 @@ class Scrolled(QScrollArea):
             self._fit()
         return handled
 
-    def _fit(self) -> None:
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:  # when all that is inside has the new font
+            QTimer.singleShot(0, self, lambda: self._fit(anew=True))
+
+    def _fit(self, *_: int, anew: bool = False) -> None:
+        """At the same size of text it only grows, so that nothing jumps."""
         inside = self.widget()
         assert inside is not None
-        bar = self.verticalScrollBar().sizeHint().width() if self._always else 0
-        needed = inside.minimumSizeHint().width() + bar
-        if needed > self.minimumWidth():
+        bar = self.verticalScrollBar()
+        room = bar.sizeHint().width() if self._always or bar.maximum() > 0 else 0
+        needed = inside.minimumSizeHint().width() + room
+        if needed > self.minimumWidth() or anew:
             self.setMinimumWidth(needed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from string import Template
 
 from mrfstudio.assets import asset
@@ -92,7 +93,9 @@ QSlider::handle:horizontal:hover { background: $accent_soft; }
 QSlider::handle:horizontal:focus { background: $focus; border-color: $text; }
 QSlider::handle:horizontal:disabled { border-color: $outline; background: $raised; }
 
-QGroupBox { border: none; border-top: 1px solid $border; margin-top: ${p24}px; padding-top: ${p4}px; font-weight: 600; }
+QGroupBox {
+  border: none; border-top: 1px solid $border; margin-top: ${title_room}px; padding-top: ${p4}px; font-weight: 600;
+}
 QGroupBox::title { subcontrol-origin: margin; subcontrol-position: top left; padding: ${p4}px 0; }
 
 QTabBar::tab { padding: ${p6}px ${p12}px; border: none; border-bottom: 2px solid transparent; color: $muted; }
@@ -128,6 +131,7 @@ QFrame[role="panel"] { background: $surface; border: 1px solid $border; border-r
 """
 )
 LENGTHS = (2, 4, 5, 6, 7, 8, 12, 14, 20, 24)
+LINE = 17  # design pixels of a line of text
 BORDER = 2  # of a slider's knob, in pixels
 
 
@@ -139,6 +143,8 @@ def stylesheet(colours: Colours, unit: float) -> str:
     # Qt draws a square when the radius is more than half the knob, and cuts a knob that is taller than the slider.
     knob = lengths["p12"] + 2 * BORDER
     lengths |= {"knob_radius": knob // 2 - 1, "knob_rise": (knob - lengths["p4"]) // 2, "knob_room": knob + 4}
+    # A title that is taller than its margin would lie on the line.
+    lengths["title_room"] = ceil(LINE * unit) + 2 * lengths["p4"]
     names = {name: value for name, value in vars(colours).items() if isinstance(value, str)}
     controls = asset("icons", "controls").as_posix()
     return SHEET.substitute(names, controls=controls, **{name: str(value) for name, value in lengths.items()})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -85,6 +85,28 @@ def unit_of(font: QFont) -> float:
 def px(widget: QWidget, length: float) -> int:
     """A length in pixels that grows with the widget's font."""
     return max(1, round(length * QFontMetricsF(widget.font()).height() / DESIGN_FONT_HEIGHT))
+
+
+class Width(QObject):
+    """Keeps a panel at least so many design pixels wide.
+
+    With large text it grows half as fast as the text: words break, and the whole window is to fit the screen.
+    """
+
+    def __init__(self, panel: QWidget, length: float) -> None:
+        super().__init__(panel)
+        self._panel, self._length = panel, length
+        panel.installEventFilter(self)
+        self._set()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FontChange:
+            self._set()
+        return False
+
+    def _set(self) -> None:
+        unit = unit_of(self._panel.font())
+        self._panel.setMinimumWidth(round(self._length * (unit if unit < 1 else (1 + unit) / 2)))
 
 
 def palette_of(colours: Colours) -> QPalette:

@@ -15,9 +15,10 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtWidgets import QComboBox, QLabel, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QListView, QVBoxLayout, QWidget
 
 from mrfstudio.engine.frames import CloneGallery
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.clone_tile import CLONE, CloneTile
 from mrfstudio.ui.theme import px
 
@@ -41,7 +42,7 @@ class CloneBrowser(QWidget):
         self.model = CloneModel(self)
         self.title = QLabel()
         self.title.setWordWrap(True)
-        self.order = QComboBox()
+        self.order = ChoiceBox(8)
         self.order.addItems(ORDERS)
         self.order.setAccessibleName("Order of the clones")
         self.order.setToolTip("<b>Order</b><br>In which order the clones are shown.")

@@ -5,34 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from mrfstudio.engine.catalogue import Entry
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
 from mrfstudio.ui.export import CSV, ExportError, ask_path, save_text
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.curves import Curves
 from mrfstudio.ui.panels.lane_names import LETTERS, lane_title
 from mrfstudio.ui.panels.scatter import MarginalScatter
 from mrfstudio.ui.panels.score_table import ScoreTable
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.theme import px
-
-
-class _Elided(QLabel):
-    """One line that ends in dots where there is too little room; the tool tip has all of it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setProperty("role", "muted")
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, words)
+from mrfstudio.ui.shell import Elided
+from mrfstudio.ui.theme import Width, px
 
 
 class ComparisonPanel(QWidget):
@@ -53,9 +38,10 @@ class ComparisonPanel(QWidget):
         self._titles: tuple[tuple[int, str], ...] = ()
         self.curves = Curves(("residual", "log_partition"))
         self.curves.command.connect(self.command)
+        Width(self.curves, 300)
         self.scatter, self.table = MarginalScatter(), ScoreTable()
-        self.text = _Elided()
-        self.reference, self.copy, self.export = QComboBox(), QPushButton("Copy"), QPushButton("Export…")
+        self.text = Elided()
+        self.reference, self.copy, self.export = ChoiceBox(18), QPushButton("Copy"), QPushButton("Export…")
         self._dress()
         parts = QSplitter(Qt.Orientation.Horizontal)
         parts.setChildrenCollapsible(False)
@@ -77,8 +63,6 @@ class ComparisonPanel(QWidget):
         )
         self.reference.setAccessibleName("Reference")
         self.reference.activated.connect(lambda _: self.reference_changed.emit(self.reference.currentData()))
-        self.reference.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.reference.setMinimumContentsLength(18)
         self.copy.setToolTip("Copy the table; a spreadsheet takes it as it is. Ctrl+C in the table does the same.")
         self.copy.clicked.connect(self.table.copy)
         self.export.setToolTip("Save the table as comma-separated numbers.")

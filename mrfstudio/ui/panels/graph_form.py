@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from mrfstudio.engine.catalogue import Entry
 from mrfstudio.engine.commands import NewGraph, SetLayout, SetStrength
 from mrfstudio.engine.frames import GraphFrame, Loaded
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.theme import px
 
@@ -60,12 +61,10 @@ class GraphForm(QWidget):
         self.form.changed.connect(self._set_parameter)
         self.strengths.changed.connect(lambda name, value, gesture: self._emit(SetStrength(name, value, gesture)))
 
-    def _box(self, name: str, help: str) -> QComboBox:
-        box = QComboBox()
+    def _box(self, name: str, help: str) -> ChoiceBox:
+        box = ChoiceBox(12)
         box.setAccessibleName(name)
         box.setToolTip(help)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(12)
         return box
 
     @property

@@ -8,7 +8,6 @@ from dataclasses import replace
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -25,6 +24,7 @@ from mrfstudio.engine.commands import AddLane, RemoveLane, RenameLane
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
 from mrfstudio.ui.icons import icon
 from mrfstudio.ui.panels.badge import HELP, Mark
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.lane_names import LETTERS, LaneChip, lane_title
 from mrfstudio.ui.theme import px
 
@@ -63,11 +63,10 @@ class LaneManager(QWidget):
             head.setProperty("role", "muted")
             head.setToolTip(f"Which lane is {words}.")
             self._grid.addWidget(head, 0, place, Qt.AlignmentFlag.AlignHCenter)
-        self.algorithm, self.add = QComboBox(), QPushButton("Add lane")
+        self.algorithm, self.add = ChoiceBox(10), QPushButton("Add")
         self.algorithm.setToolTip("The algorithm of the next lane.")
         self.algorithm.setAccessibleName("Algorithm of the next lane")
-        self.algorithm.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.algorithm.setMinimumContentsLength(10)
+        self.add.setAccessibleName("Add lane")
         self.add.clicked.connect(self._add)
         below = QHBoxLayout()
         below.addWidget(self.algorithm, 1)

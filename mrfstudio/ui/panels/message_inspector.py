@@ -15,7 +15,7 @@ from mrfstudio.ui.colours import colours_of, faded
 from mrfstudio.ui.panels.axes import next_end, thinned, tick_texts, ticks
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.panels.plot import DASHES
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.theme import Width, px
 
 EMPTY = "Click an edge of the graph to see both of its messages here, iteration by iteration."
 SILENT = "This algorithm sends no messages along edges: choose bp, alpha-bp or trw to see some."
@@ -48,7 +48,7 @@ class MessageInspector(QWidget):
         column.addWidget(self.form)
         column.addStretch(1)
         self.form.hide()
-        self.setMinimumWidth(px(self, 260))
+        Width(self, 260)
         self.form.changed.connect(self._set_coupling)
 
     def set_frame(self, frame: Frame, lane: int, edge: int | None) -> None:

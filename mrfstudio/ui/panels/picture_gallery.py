@@ -8,7 +8,6 @@ import numpy as np
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
-    QComboBox,
     QHBoxLayout,
     QLabel,
     QListView,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 from mrfstudio.engine.frames import PictureGallery, PictureSource
 from mrfstudio.ui.canvas.overlays import Look, as_image, grey
 from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.tiles import TileView, paint_ground
 from mrfstudio.ui.theme import px
 
@@ -42,11 +42,9 @@ class GalleryPanel(QWidget):
         super().__init__(parent)
         self.gallery: PictureGallery | None = None
         self.model = GalleryModel(self)
-        self.source = QComboBox()
+        self.source = ChoiceBox(10)
         self.source.setAccessibleName("Data set")
         self.source.setToolTip("<b>Data set</b><br>Where the pictures come from. Generated ones need no download.")
-        self.source.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.source.setMinimumContentsLength(10)
         self.back = _page_button("‹", "Earlier pictures", "The page before.")
         self.on = _page_button("›", "Further pictures", "The next page.")
         self.numbers = QLabel()

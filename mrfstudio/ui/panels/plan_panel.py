@@ -8,7 +8,6 @@ from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFileDialog,
     QFormLayout,
     QGroupBox,
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from mrfstudio.engine.catalogue import Entry, Field
 from mrfstudio.engine.training_frames import DataChoice, ModelChoice, TrainingChoices, TrainingPlan
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.theme import px
 
@@ -61,11 +61,9 @@ class Part(QWidget):
         self.title = title
         self._entries: dict[str, Entry] = {}
         self._fields: list[Field] = []
-        self.box = QComboBox()
+        self.box = ChoiceBox(12)
         self.box.setToolTip(help)
         self.box.setAccessibleName(title)
-        self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.box.setMinimumContentsLength(12)
         self.box.addItem("loading…")
         self.box.setEnabled(False)
         self.summary = QLabel(wordWrap=True)

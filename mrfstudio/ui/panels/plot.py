@@ -114,7 +114,7 @@ class CurvePlot(QWidget):
         return QSize(px(self, 220), px(self, 130))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 120), px(self, 90))
+        return QSize(px(self, 96), px(self, 90))
 
     def heading_width(self) -> int:
         """How far the heading may go to the right."""
@@ -123,7 +123,7 @@ class CurvePlot(QWidget):
     def area(self) -> QRectF:
         """Where lines are drawn. Its margins depend on the font alone, so it stays while numbers change."""
         metrics = self.fontMetrics()
-        left, top = metrics.horizontalAdvance("-88888") + px(self, 6), round(metrics.height() * 1.5) + px(self, 2)
+        left, top = metrics.horizontalAdvance("-88.888") + px(self, 6), round(metrics.height() * 1.5) + px(self, 2)
         bottom = metrics.height() + px(self, 3)
         return QRectF(left, top, max(self.width() - left - px(self, 8), 1), max(self.height() - top - bottom, 1))
 
@@ -202,6 +202,9 @@ class CurvePlot(QWidget):
         line, text = QPen(faded(colours.outline, 0.28), 1), QPen(QColor(colours.muted))
         most = max(int(area.height() / (metrics.height() * 1.8)), 1)
         heights = ticks((low, high), most)
+        while len(heights) < 2 and area.height() / (most + 1) > metrics.height():  # one number says nothing of a scale
+            most += 1
+            heights = ticks((low, high), most)
         if self.measure.logarithmic:
             heights = [height for height in heights if float(height).is_integer()]
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -214,12 +217,14 @@ class CurvePlot(QWidget):
             painter.drawText(QRectF(0, y - half, area.left() - px(self, 4), 2 * half), right, label)
         room = metrics.horizontalAdvance("88888") * 1.6
         along = [step for step in ticks((0, self.end), max(int(area.width() / room), 1)) if float(step).is_integer()]
-        for step, label in zip(along, tick_texts(along), strict=True):
-            x = self.place(step, 0).x()
-            painter.setPen(text)
-            box = QRectF(x - room / 2, area.bottom() + px(self, 2), room, metrics.height())
-            box.moveLeft(min(box.left(), self.width() - room))
-            painter.drawText(box, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, label)
+        painter.setPen(text)
+        free = float(self.width())
+        for step, label in reversed(list(zip(along, tick_texts(along), strict=True))):
+            wide = metrics.horizontalAdvance(label)
+            left = min(self.place(step, 0).x() - wide / 2, self.width() - wide)
+            if left + wide <= free:  # in a narrow plot the last number matters most
+                painter.drawText(QPointF(left, area.bottom() + px(self, 2) + metrics.ascent()), label)
+                free = left - px(self, 4)
 
     def _paint_heading(self, painter: QPainter) -> None:
         """Title and, in the colour of each lane, its value: the legend that needs no box."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidge
 
 from mrfstudio.engine.frames import GraphFrame
 from mrfstudio.ui.colours import colours_of, faded
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.theme import Width, px
 
 EMPTY = "This algorithm has no regions: choose gbp, renn or bethe-net to see them here."
 ASK = "Click a region to see its belief; the arrow keys go from one to the next."
@@ -35,6 +35,7 @@ class RegionPanel(QWidget):
         self._beliefs = np.zeros((0, 1), np.float32)
         self._states = np.zeros(0, np.int32)
         self._labels: tuple[int, ...] = ()
+        self.heading.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout(self)
         margin = px(self, 8)
         column.setContentsMargins(margin, 0, margin, margin)
@@ -42,7 +43,7 @@ class RegionPanel(QWidget):
         column.addWidget(self.picture, 1)
         column.addWidget(self.belief)
         self.picture.chosen.connect(self._show_belief)
-        self.setMinimumWidth(px(self, 280))
+        Width(self, 280)
         self._clear()
 
     def set_pictures(self, pictures: Mapping[str, np.ndarray], graph: GraphFrame) -> None:

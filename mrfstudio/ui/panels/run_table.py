@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QSortFilterProxyModel, Qt, Signal
+from PySide6.QtCore import QEvent, QSortFilterProxyModel, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -84,12 +84,10 @@ class RunTable(QWidget):
         view.setAlternatingRowColors(True)
         view.setWordWrap(False)
         view.verticalHeader().hide()
-        view.verticalHeader().setDefaultSectionSize(px(self, 28))
         header = view.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(True)
         view.setTabKeyNavigation(False)
         view.setAccessibleName("Runs")
         view.doubleClicked.connect(lambda _: self.show_chosen())
@@ -118,6 +116,7 @@ class RunTable(QWidget):
 
     def fit_columns(self) -> None:
         """As wide as their words, names not narrower than a usual one."""
+        self.view.verticalHeader().setDefaultSectionSize(px(self, 28))
         self.view.resizeColumnsToContents()
         self.view.setColumnWidth(0, max(self.view.columnWidth(0), px(self, 150)))
         # Columns whose words grow while a run goes on have room for what will come.
@@ -175,7 +174,9 @@ class RunTable(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
+        if event.type() == QEvent.Type.FontChange:  # when the table has the new font too
+            QTimer.singleShot(0, self, self.fit_columns)
+        elif event.type() == QEvent.Type.PaletteChange:
             self.model.refresh()
         elif event.type() == QEvent.Type.FontChange:
             self.view.verticalHeader().setDefaultSectionSize(px(self, 28))

@@ -13,7 +13,7 @@ from mrfstudio.ui.canvas.layers import Bar
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.panels.axes import tick_texts, ticks
 from mrfstudio.ui.panels.legend import ColourBar
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.theme import Width, px
 
 OCTAVES = 2.0
 """Powers of two around 1 that the colours cover."""
@@ -41,7 +41,7 @@ class SigmaPanel(QWidget):
         for widget in (self.map, self.legend, self.state):
             column.addWidget(widget)
         column.addStretch(1)
-        self.setMinimumWidth(px(self, 260))
+        Width(self, 260)
         self.map.chosen.connect(self.chosen)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

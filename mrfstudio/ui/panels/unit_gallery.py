@@ -6,7 +6,6 @@ import numpy as np
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import (
-    QComboBox,
     QLabel,
     QListView,
     QStyledItemDelegate,
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 from mrfstudio.engine.frames import UnitGallery
 from mrfstudio.ui.canvas.overlays import as_image, mapped
 from mrfstudio.ui.colours import Colours, colours_of
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.tiles import TileView, paint_ground
 from mrfstudio.ui.theme import px
 
@@ -42,7 +42,7 @@ class UnitPanel(QWidget):
         self.model = UnitModel(self)
         self.title = QLabel(EMPTY, wordWrap=True)
         self.title.setProperty("role", "muted")
-        self.order = QComboBox()
+        self.order = ChoiceBox(8)
         self.order.addItems(ORDERS)
         self.order.setAccessibleName("Order of the units")
         self.order.setToolTip("<b>Order</b><br>In which order the units are shown.")

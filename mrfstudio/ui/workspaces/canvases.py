@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.frames import Frame, LaneFrame
@@ -57,6 +57,8 @@ class Canvases(QSplitter):
         column.setSpacing(0)
         row = QHBoxLayout()
         row.addWidget(heading)
+        # A long name does not push the canvases apart.
+        heading.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         heading.setContentsMargins(px(self, 8), px(self, 2), px(self, 8), px(self, 4))
         column.addLayout(row)
         column.addWidget(canvas, 1)
@@ -84,6 +86,7 @@ class Canvases(QSplitter):
             canvas.set_lane(lane.lane)
             if self.comparing:
                 heading.setText(titled(lane))
+                heading.setToolTip(titled(lane))
         for canvas in (self.first, self.second):  # the hidden one too, or it would stay stale
             canvas.set_frame(frame)
 

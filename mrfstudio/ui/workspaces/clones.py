@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt
 
 from mrfstudio.engine.frames import CloneGallery, Frame
 from mrfstudio.ui.panels.clone_browser import CloneBrowser
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.theme import Width
 from mrfstudio.ui.workspaces.base import ExtraDock
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Clones(QObject):
         self._workspace = workspace
         self._controller = workspace.controller
         self.browser = CloneBrowser()
-        self.browser.setMinimumWidth(px(self.browser, 250))
+        Width(self.browser, 250)
         self._shown = False
         self._model = ""
         self._asked = ""

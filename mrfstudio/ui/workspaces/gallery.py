@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt
 
 from mrfstudio.engine.frames import Frame, GreyPicture, PictureGallery, PictureSource
 from mrfstudio.ui.panels.picture_gallery import GalleryPanel
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.theme import Width
 from mrfstudio.ui.workspaces.base import ExtraDock
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Gallery(QObject):
         self._model = ""
         self._step_after: int | None = None
         self.panel = GalleryPanel()
-        self.panel.setMinimumWidth(px(self.panel, 216))
+        Width(self.panel, 236)
         self.panel.wanted.connect(self._ask)
         self.panel.chosen.connect(self._open)
 

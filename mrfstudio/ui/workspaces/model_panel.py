@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from mrfstudio.engine.catalogue import Entry, Field
 from mrfstudio.engine.commands import Command, SetAlgorithm, SetLimits, SetModel, SetParameter
 from mrfstudio.engine.frames import LaneFrame, Loaded, ModelNote
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 
 ITERATIONS = "Stop after this many iterations since the last edit."
@@ -42,7 +43,7 @@ class ModelPanel(QWidget):
         self._entries: dict[str, Entry] = {}
         self._shown_algorithm = ""
         self._shown_values: dict[str, Any] = {}
-        self.model, self.algorithm = QComboBox(), QComboBox()
+        self.model, self.algorithm = ChoiceBox(14), ChoiceBox(14)
         self.model.setToolTip("The trained model that answers.")
         self.model.setAccessibleName("Model")
         self.algorithm.setToolTip("How the marginals are estimated.")
@@ -66,8 +67,6 @@ class ModelPanel(QWidget):
         for box in (self.model, self.algorithm):
             box.addItem("loading…")
             box.setEnabled(False)
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(12)
 
     def on_loaded(self, engine: Loaded, workspace: str) -> None:
         """Fill the choices."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Qt
 from mrfstudio.engine.commands import ClampUnit
 from mrfstudio.engine.frames import Frame, UnitGallery
 from mrfstudio.ui.panels.unit_gallery import FREE, UnitPanel
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.theme import Width
 from mrfstudio.ui.workspaces.base import ExtraDock
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Units(QObject):
         self._shown = False
         self._model = self._asked = ""
         self.panel = UnitPanel()
-        self.panel.setMinimumWidth(px(self.panel, 220))
+        Width(self.panel, 236)
         self.panel.hovered.connect(self._point_at)
         self.panel.clamped.connect(self._clamp)
 
