@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.base import Workspace
 
 MESSAGE_SECONDS = 12
+FONT_SETTLES = 100  # milliseconds until layouts within layouts have followed another size of text
 
 
 class Rail(QToolBar):
@@ -271,7 +272,7 @@ class Scrolled(QScrollArea):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:  # when all that is inside has the new font
-            QTimer.singleShot(0, self, lambda: self._fit(anew=True))
+            QTimer.singleShot(FONT_SETTLES, self, lambda: self._fit(anew=True))
 
     def _fit(self, *_: int, anew: bool = False) -> None:
         """At the same size of text it only grows, so that nothing jumps."""

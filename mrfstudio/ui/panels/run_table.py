@@ -178,6 +178,3 @@ class RunTable(QWidget):
             QTimer.singleShot(0, self, self.fit_columns)
         elif event.type() == QEvent.Type.PaletteChange:
             self.model.refresh()
-        elif event.type() == QEvent.Type.FontChange:
-            self.view.verticalHeader().setDefaultSectionSize(px(self, 28))
-            self.fit_columns()
