@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.base import Workspace
 
 MESSAGE_SECONDS = 12
-FONT_SETTLES = 100  # milliseconds until layouts within layouts have followed another size of text
+FONT_SETTLES = 2.0  # seconds in which layouts within layouts have followed another size of text
 
 
 class Rail(QToolBar):
@@ -259,6 +260,7 @@ class Scrolled(QScrollArea):
         if always:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self._always = always
+        self._font_changed = -FONT_SETTLES
         self.verticalScrollBar().rangeChanged.connect(self._fit)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fit()
@@ -271,17 +273,17 @@ class Scrolled(QScrollArea):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:  # when all that is inside has the new font
-            QTimer.singleShot(FONT_SETTLES, self, lambda: self._fit(anew=True))
+        if event.type() == QEvent.Type.FontChange:
+            self._font_changed = time.monotonic()
 
-    def _fit(self, *_: int, anew: bool = False) -> None:
+    def _fit(self) -> None:
         """At the same size of text it only grows, so that nothing jumps."""
         inside = self.widget()
         assert inside is not None
         bar = self.verticalScrollBar()
         room = bar.sizeHint().width() if self._always or bar.maximum() > 0 else 0
         needed = inside.minimumSizeHint().width() + room
-        if needed > self.minimumWidth() or anew:
+        if needed > self.minimumWidth() or time.monotonic() < self._font_changed + FONT_SETTLES:
             self.setMinimumWidth(needed)
 
 
