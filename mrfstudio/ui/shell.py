@@ -282,7 +282,7 @@ class Scrolled(QScrollArea):
         assert inside is not None
         bar = self.verticalScrollBar()
         room = bar.sizeHint().width() if self._always or bar.maximum() > 0 else 0
-        needed = inside.minimumSizeHint().width() + room
+        needed = inside.minimumSizeHint().width() + room + 2 * self.frameWidth()
         if needed > self.minimumWidth() or time.monotonic() < self._font_changed + FONT_SETTLES:
             self.setMinimumWidth(needed)
 

@@ -90,5 +90,8 @@ class Histogram(QWidget):
         painter.drawLine(place.bottomLeft(), place.bottomRight())
         if place.height() > metrics.height() * 0.9:
             name = self.labels[label] if label < len(self.labels) else str(label)
+            where = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter
+            # Bars in the middle reach up to the name in a low panel: they shine through, and the name stays readable.
+            painter.fillRect(painter.boundingRect(place, where, name), faded(colours.surface, 0.75))
             painter.setPen(QColor(colours.muted))
-            painter.drawText(place, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, name)
+            painter.drawText(place, where, name)

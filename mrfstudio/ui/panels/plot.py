@@ -216,7 +216,7 @@ class CurvePlot(QWidget):
             half = metrics.height() / 2
             painter.drawText(QRectF(0, y - half, area.left() - px(self, 4), 2 * half), right, label)
         room = metrics.horizontalAdvance("88888") * 1.6
-        along = [step for step in ticks((0, self.end), max(int(area.width() / room), 1)) if float(step).is_integer()]
+        along = [step for step in ticks((0, self.end), max(int(area.width() / room), 2)) if float(step).is_integer()]
         painter.setPen(text)
         free = float(self.width())
         for step, label in reversed(list(zip(along, tick_texts(along), strict=True))):
@@ -235,19 +235,22 @@ class CurvePlot(QWidget):
         painter.setFont(bold)
         painter.setPen(QColor(colours.text))
         x, baseline = float(px(self, 4)), float(metrics.ascent() + px(self, 1))
-        painter.drawText(QPointF(x, baseline), self.measure.title)
-        x += painter.fontMetrics().horizontalAdvance(self.measure.title) + px(self, 8)
+        wide = self.heading_width() - px(self, 4)
+        title = painter.fontMetrics().elidedText(self.measure.title, Qt.TextElideMode.ElideRight, wide)
+        painter.drawText(QPointF(x, baseline), title)
+        x += painter.fontMetrics().horizontalAdvance(title) + px(self, 8)
         painter.setFont(self.font())
         shown = [(lane, self.value_at(series, at)) for lane, series in self.series.lanes.items()]
         for lane, value in shown:
             if value is None:
                 continue
-            words = f"{spoken(value)} {self.measure.unit}".strip() if len(shown) == 1 else spoken(value)
+            full = f"{spoken(value)} {self.measure.unit}".strip() if len(shown) == 1 else spoken(value)
+            # Fewer digits where there is little room: half a number would be another number.
+            room = max(self.heading_width() - x, 0)
+            lengths = (full, spoken(value), f"{value:.2g}", "…", "")
+            words = next(words for words in lengths if metrics.horizontalAdvance(words) <= room)
             painter.setPen(QColor(colours.lanes[lane % len(colours.lanes)]))
-            painter.drawText(
-                QPointF(x, baseline),
-                metrics.elidedText(words, Qt.TextElideMode.ElideRight, self.heading_width() - int(x)),
-            )
+            painter.drawText(QPointF(x, baseline), words)
             x += metrics.horizontalAdvance(words) + px(self, 8)
 
     # Hands ------------------------------------------------------------------------------------------------------------
