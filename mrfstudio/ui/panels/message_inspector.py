@@ -17,6 +17,7 @@ from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.panels.plot import DASHES
 from mrfstudio.ui.theme import Width, px
 
+MOST_VALUES = 4
 EMPTY = "Click an edge of the graph to see both of its messages here, iteration by iteration."
 SILENT = "This algorithm sends no messages along edges: choose bp, alpha-bp or trw to see some."
 COUPLING = Field(
@@ -145,8 +146,6 @@ class MessagePlot(QWidget):
         states = self.values.shape[1]
         painter.setPen(QColor(colours.text))
         painter.drawText(QPointF(px(self, 2), metrics.ascent()), self.title)
-        right = self.width() - px(self, 4)
-        shown = self._now()
         for state in range(states):
             colour = self._colour(state, states)
             across, down = thinned(self.iterations, self.values[:, state], int(area.width()))
@@ -161,17 +160,32 @@ class MessagePlot(QWidget):
                 painter.setBrush(colour)
                 painter.drawEllipse(points[-1], px(self, 2.5), px(self, 2.5))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
-        for state in reversed(range(min(states, 4))):
-            if state < len(shown):
-                text = f"P({state}) {shown[state]:.3f}"
-                width = metrics.horizontalAdvance(text)
-                painter.setPen(QColor(colours.text))
-                painter.drawText(QPointF(right - width, metrics.ascent()), text)
-                painter.fillRect(
-                    QRectF(right - width - px(self, 12), metrics.ascent() - px(self, 8), px(self, 8), px(self, 8)),
-                    self._colour(state, states),
-                )
-                right -= width + px(self, 22)
+        self._paint_values(painter)
+
+    def _paint_values(self, painter: QPainter) -> None:
+        """The values now, at the right of the title, with as many digits as there is room for."""
+        colours, metrics, states = colours_of(self), self.fontMetrics(), self.values.shape[1]
+        shown = self._now()[:MOST_VALUES]
+        left = px(self, 8) + metrics.horizontalAdvance(self.title)
+        swatch, between, right = px(self, 12), px(self, 10), self.width() - px(self, 4)
+        for texts in (
+            [f"P({state}) {value:.3f}" for state, value in enumerate(shown)],
+            [f"P({state}) {value:.2f}" for state, value in enumerate(shown)],
+            [f"{value:.2f}" for value in shown],
+        ):
+            if left + sum(metrics.horizontalAdvance(text) + swatch + between for text in texts) - between <= right:
+                break
+        for state, text in reversed(list(enumerate(texts))):
+            width = metrics.horizontalAdvance(text)
+            if right - width - swatch < left:
+                return
+            painter.setPen(QColor(colours.text))
+            painter.drawText(QPointF(right - width, metrics.ascent()), text)
+            painter.fillRect(
+                QRectF(right - width - swatch, metrics.ascent() - px(self, 8), px(self, 8), px(self, 8)),
+                self._colour(state, states),
+            )
+            right -= width + swatch + between
 
     def _colour(self, state: int, states: int) -> QColor:
         return QColor(*state_colour(state, states, colours_of(self)))

@@ -43,7 +43,7 @@ class RegionPanel(QWidget):
         column.addWidget(self.picture, 1)
         column.addWidget(self.belief)
         self.picture.chosen.connect(self._show_belief)
-        Width(self, 280)
+        Width(self, 260)
         self._clear()
 
     def set_pictures(self, pictures: Mapping[str, np.ndarray], graph: GraphFrame) -> None:

@@ -151,7 +151,7 @@ class TransportBar(QWidget):
         # Room for the longest text: nothing moves while the numbers grow.
         room = self.counter.fontMetrics().horizontalAdvance("iteration 88888 / 88888")
         self.counter.setMinimumWidth(room + px(self, 4))
-        self.slider.setMinimumWidth(px(self, 48))
+        self.slider.setMinimumWidth(px(self, 40))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
