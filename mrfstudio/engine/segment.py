@@ -19,7 +19,7 @@ from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.open_model import open_model
 from mrfstudio.engine.photo import PhotoCut, cut_photo
 
-PREFERRED = ("grid-border-64", "grid-border-64-draft", "grid-border-16")
+PREFERRED = ("grid-border-64", "grid-border-16")
 MOST_PIXELS = 4_000_000  # messages of 66 states in 8 directions take 2 kB a pixel
 
 
