@@ -101,6 +101,8 @@ class Desk(ConvergeDesk):
                 raise StudioError("Nothing to inpaint is open yet.")
             if workspace == GraphWorkspace.name:
                 self.begin_graph(workspace)
+            elif workspace != self._segment.name:  # a place like Train, where nothing is painted
+                raise StudioError(f"The workspace {workspace!r} has no session.")
             else:
                 self._sessions[workspace] = Session(self._segment, self._first_model(), threads=self._threads)
         return self._sessions[workspace]

@@ -56,6 +56,8 @@ class MainWindow(QMainWindow):
         self._curves_made: set[str] = set()
         self._extra_docks: dict[QDockWidget, str] = {}
         self._hidden_docks: set[QDockWidget] = set()
+        self._beside_controls: QDockWidget | None = None
+        self._curves_height = 0  # while another dock has taken the place of the curves
         self._handed: list[ModelNote] = []
         self._painted = self._ready = False
         self.setObjectName("window")
@@ -198,17 +200,9 @@ class MainWindow(QMainWindow):
         workspace.model_ready.connect(self.hand_over)
         if isinstance(workspace, ConvergeWorkspace):
             workspace.graph_wanted.connect(self.files.open)
-        before: QDockWidget | None = None
         for extra in workspace.extra_docks():
             added = dock(self, extra.name, extra.title, extra.widget, extra.area)
-            if extra.area == Qt.DockWidgetArea.BottomDockWidgetArea:
-                self.tabifyDockWidget(self.curves_dock, added)
-            elif before is None:
-                # Between canvas and controls, so that the inspector stays beside it.
-                self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
-                before = added
-            else:  # further ones share its place
-                self.tabifyDockWidget(before, added)
+            self._place(added, extra.area)
             added.setWhatsThis(extra.help)
             added.hide()
             if extra.shown:
@@ -221,6 +215,18 @@ class MainWindow(QMainWindow):
         for note in self._handed:
             if note.kind in workspace.model_kinds:
                 workspace.use_model(note)
+
+    def _place(self, added: QDockWidget, area: Qt.DockWidgetArea) -> None:
+        """All extra docks share two places, whichever workspace they are of: one more split would stack them up."""
+        if area == Qt.DockWidgetArea.BottomDockWidgetArea:
+            self.tabifyDockWidget(self.curves_dock, added)
+            added.toggleViewAction().toggled.connect(self._keep_curves_low)
+        elif self._beside_controls is not None:
+            self.tabifyDockWidget(self._beside_controls, added)
+        else:
+            # Between canvas and controls, so that the inspector stays beside it.
+            self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
+            self._beside_controls = added
 
     def hand_over(self, note: ModelNote) -> None:
         """Give a newly trained model to the workspaces that can use its kind, now or when they are first opened."""
@@ -241,6 +247,7 @@ class MainWindow(QMainWindow):
                 self._hidden_docks.add(each)
                 each.hide()
             elif owner == name and each in self._hidden_docks:
+                self._note_curves_height()
                 self._hidden_docks.discard(each)
                 each.show()
 
@@ -250,9 +257,21 @@ class MainWindow(QMainWindow):
         # With the window as context: it may be gone by then.
         QTimer.singleShot(0, self, lambda: self.resizeDocks([self.controls_dock], [width], Qt.Orientation.Horizontal))
 
+    def _note_curves_height(self) -> None:
+        """Before a dock may take the place of the curves."""
+        if self.isVisible() and not self.tabifiedDockWidgets(self.curves_dock):
+            self._curves_height = self.curves_dock.height()
+
+    def _keep_curves_low(self, shown: bool) -> None:
+        """A dock that needs more height than the curves gives it back when it goes."""
+        if not shown and self._curves_height:
+            height, self._curves_height = self._curves_height, 0
+            QTimer.singleShot(0, self, lambda: self.resizeDocks([self.curves_dock], [height], Qt.Orientation.Vertical))
+
     def _toggle_dock(self, name: str) -> None:
         for each in self._extra_docks:
             if each.objectName() == name:
+                self._note_curves_height()
                 each.setVisible(each.isHidden())
                 each.raise_()
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
     QComboBox,
+    QDockWidget,
     QMessageBox,
     QScrollBar,
     QWhatsThis,
@@ -200,6 +201,42 @@ def test_closing_while_running_ends_the_thread(qtbot: QtBot, theme: Theme, tmp_p
         assert studio.window.close()
         assert not studio.window.isVisible()
         studio.qtbot.waitUntil(lambda: not studio.thread.alive)
+
+
+def test_panels_keep_their_places_after_a_look_at_every_workspace(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        window = studio.window
+        height = window.curves_dock.height()
+        for name in ("inpaint", "graph", "train", "segment"):
+            window.show_workspace(name)
+        studio.settle()
+        for panel in ("clones", "comparison segment"):
+            window._toggle_dock(panel)
+            studio.settle()
+        clones = window.findChild(QDockWidget, "clones")
+        assert clones is not None
+        assert clones.isVisible()
+        assert clones.geometry().right() < window.controls_dock.geometry().left()
+        assert clones.geometry().top() == window.controls_dock.geometry().top()
+        window._toggle_dock("comparison segment")
+        qtbot.waitUntil(lambda: abs(window.curves_dock.height() - height) <= 2)
+
+
+def test_a_look_at_train_leaves_segment_as_it_was(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.stroke((2, 2))
+        studio.settle()
+        before = studio.frame
+        studio.window.show_workspace("train")
+        qtbot.wait(300)  # long enough for the engine to step whatever it takes for the session of Train
+        assert studio.controller.modified == ["segment"]
+        studio.window.show_workspace("segment")
+        studio.settle()
+        assert studio.frame.modified
+        assert studio.frame.applied >= before.applied
+        studio.window.files.discard()
 
 
 def test_unsaved_work_is_asked_about(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
