@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from mrfstudio.engine.commands import Play, SetSpeed, Step
+from mrfstudio.engine.commands import Paint, Play, SetSpeed, Step
 from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.ui.actions import specs
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
@@ -237,6 +237,17 @@ def test_a_look_at_train_leaves_segment_as_it_was(qtbot: QtBot, theme: Theme, tm
         assert studio.frame.modified
         assert studio.frame.applied >= before.applied
         studio.window.files.discard()
+
+
+def test_keys_that_come_before_inpaint_has_a_picture_are_no_mistake(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.window.choose_workspace("inpaint")
+        studio.inpaint.post(Paint("mask", 1, ((3.5, 3.5),), 2.0))  # at once: the engine has not begun yet
+        studio.until(lambda: studio.frame.workspace == "inpaint")
+        studio.settle()
+        assert studio.messages == []
+        assert not studio.frame.modified
 
 
 def test_unsaved_work_is_asked_about(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:

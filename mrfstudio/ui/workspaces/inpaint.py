@@ -155,6 +155,8 @@ class InpaintWorkspace(ImageWorkspace):
 
     def post(self, command: Command) -> None:
         """Send a command; a model that takes pictures of another size brings one along."""
+        if not self._is_open and not isinstance(command, SetImage):
+            return  # a stroke or a key that came before there was anything to paint on
         if isinstance(command, SetModel) and command.picture is None:
             self._choose_model(command)
         else:
