@@ -108,7 +108,7 @@ def test_converge_is_in_the_rail_and_begins_with_a_graph_that_runs(converge: Con
     assert converge.studio.window.workspace.title == "Converge"
     assert converge.graph.nodes == 100
     assert converge.studio.frame.lanes[0].status == "converged"
-    assert converge.workspace.controls.gauge.shown is not None
+    converge.studio.until(lambda: converge.workspace.controls.gauge.shown is not None)
 
 
 def test_a_student_raises_the_coupling_of_a_ring_sees_it_fail_and_follows_the_advice(converge: Converge) -> None:
