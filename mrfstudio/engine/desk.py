@@ -25,6 +25,7 @@ from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.inference import grid_belief_propagation
 from mrfstudio.engine.inference.contract import kernels
+from mrfstudio.engine.memory import keep_freed_memory
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.registry import ALGORITHMS, catalogue
 from mrfstudio.engine.session import Session
@@ -54,6 +55,7 @@ class Desk(ConvergeDesk):
 
         `figures` is how many pictures a gallery of clones is measured on.
         """
+        keep_freed_memory()
         torch.set_flush_denormal(True)  # denormal messages would make an iteration ten times slower
         # A second thread only where a session's work is worth it: a small operation that waits for a thread which the
         # window keeps from its core takes many times as long.

@@ -1,9 +1,27 @@
-"""How much memory there is, and sizes in words."""
+"""How much memory there is, sizes in words, and what becomes of memory that is freed."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+
+SPARE = 256 * 2**20
+"""Freed bytes at the end of the heap that stay with the process; as much as the history of a session may take."""
+LARGEST_IN_HEAP = 32 * 2**20
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # names of settings in malloc.h
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep freed memory for the next tensors; nothing where it is not glibc.
+
+    By default it gives back every block of a message's size, and the system must clear fresh pages for the next: that
+    took half the time of an iteration on a face and a fifth of a training step.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        for setting, size in ((_TRIM_THRESHOLD, SPARE), (_TOP_PAD, SPARE // 4), (_MMAP_THRESHOLD, LARGEST_IN_HEAP)):
+            mallopt(setting, size)
 
 
 def available_bytes() -> int:

@@ -51,10 +51,23 @@ def test_slopes_of_the_transfer_function(scale: float) -> None:
     generator = torch.Generator().manual_seed(0)
     x, w = (scale * torch.randn(50, generator=generator, dtype=torch.float64) for _ in range(2))
     w[:3] = 0  # where the derivative of the printed form is wrong
-    by_x, by_w = Transfer(w).slopes(Transfer(w).keep(x.clone())[1])
+    by_x, by_w = Transfer(w).slopes(Transfer(w).keep(x, None)[1])
     step = 1e-6
     assert torch.allclose(by_x, (transfer(x + step, w, 1.0) - transfer(x - step, w, 1.0)) / (2 * step), atol=1e-8)
     assert torch.allclose(by_w, (transfer(x, w + step, 1.0) - transfer(x, w - step, 1.0)) / (2 * step), atol=1e-8)
+
+
+@pytest.mark.parametrize("units", [1, 2, 61])
+def test_messages_as_ratios_add_up_like_their_logarithms(units: int) -> None:
+    """Single precision: a product of all ratios would leave its range, at weights of ±9."""
+    generator = torch.Generator().manual_seed(units)
+    w = 9.0 * torch.sign(torch.randn(3, units, 4, generator=generator) + 1)
+    total, heard = 100 * torch.randn(3, units, 1, generator=generator), torch.randn(w.shape, generator=generator)
+    over = Transfer(w)
+    for axis in (1, 2):
+        found, _ = over.keep(total, heard.exp())
+        expected = transfer(total - heard, w, 1.0).sum(axis)
+        assert torch.allclose(over.log_total(found, axis), expected, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("second", [0, 3])

@@ -198,6 +198,8 @@ class Kernel:
 
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 _KERNELS: list[tuple[type[Algorithm], type, Kernel]] = []
+_FITTING: dict[tuple[type, type], list[Kernel]] = {}
+"""Kernels by the types of algorithm and model: every step and every look at beliefs asks for them."""
 
 
 def kernel(algorithm: type[Algorithm], model: type) -> Callable[[KernelClass], KernelClass]:
@@ -205,6 +207,7 @@ def kernel(algorithm: type[Algorithm], model: type) -> Callable[[KernelClass], K
 
     def register(cls: KernelClass) -> KernelClass:
         _KERNELS.insert(0, (algorithm, model, cls()))
+        _FITTING.clear()
         return cls
 
     return register
@@ -212,12 +215,12 @@ def kernel(algorithm: type[Algorithm], model: type) -> Callable[[KernelClass], K
 
 def kernels(algorithm: Algorithm, model: Model) -> list[Kernel]:
     """Every kernel that covers this pair, the preferred one first. Tests compare them with each other."""
-    ALGORITHMS.load_all()  # a kernel in a file of its own must be found by whoever imports the algorithm alone
-    return [
-        k
-        for algorithm_type, model_type, k in _KERNELS
-        if isinstance(algorithm, algorithm_type) and isinstance(model, model_type) and k.covers(algorithm, model)
-    ]
+    pair = type(algorithm), type(model)
+    if pair not in _FITTING:
+        ALGORITHMS.load_all()  # a kernel in a file of its own must be found by whoever imports the algorithm alone
+        known = (own for of, kind, own in _KERNELS if issubclass(pair[0], of) and issubclass(pair[1], kind))
+        _FITTING[pair] = list(known)
+    return [k for k in _FITTING[pair] if k.covers(algorithm, model)]
 
 
 def _find_kernel(algorithm: Algorithm, model: Model) -> Kernel | None:

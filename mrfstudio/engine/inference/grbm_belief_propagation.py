@@ -19,8 +19,19 @@ from torch import Tensor
 from mrfstudio.engine.evidence import GaussianEvidence
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import Kernel, State, kernel, nothing_changed
-from mrfstudio.engine.inference.grbm_messages import Rows, hidden_logits, make_rows, next_messages, pixel_beliefs
+from mrfstudio.engine.inference.grbm_messages import (
+    Rows,
+    bounded_beliefs,
+    hidden_logits,
+    make_rows,
+    next_messages,
+    pixel_beliefs,
+    write_messages,
+)
+from mrfstudio.engine.inference.spare_memory import SpareMemory
 from mrfstudio.engine.models.grbm import GRBM
+
+_SPARE = SpareMemory()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +60,26 @@ class GrbmBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GRBM, evidence: GaussianEvidence, state: GaussianMessages
     ) -> GaussianMessages:
         rows = self._rows(model, evidence)
-        eta, lam = _at(rows, state.information), _at(rows, state.precision)
-        new_eta, new_lam = next_messages(rows, eta, lam)
-        residual = _largest_change(rows, new_eta - eta, new_lam - lam)
-        if algorithm.damping:
-            new_eta = torch.lerp(new_eta, eta, algorithm.damping)
-            new_lam = torch.lerp(new_lam, lam, algorithm.damping)
-        information, precision = (_put_back(rows, t, state.information.shape) for t in (new_eta, new_lam))
-        return GaussianMessages(state.iteration + 1, residual, information, precision)
+        if torch.is_grad_enabled():
+            eta, lam = _at(rows, state.information), _at(rows, state.precision)
+            new_eta, new_lam = next_messages(rows, eta, lam)
+            return _stepped(algorithm, rows, state, (eta, lam), (new_eta, new_lam))
+        size = rows.weights.numel()
+        block = _SPARE.take(7 * size, rows.weights)
+        eta, lam, new_eta, new_lam, *scratch = block[: 7 * size].view(7, *rows.weights.shape)
+        for messages, place in ((state.information, eta), (state.precision, lam)):
+            torch.index_select(messages.reshape(-1, model.hidden), 0, rows.places, out=place)
+        write_messages(rows, *pixel_beliefs(rows, eta, lam), eta, lam, new_eta, new_lam, scratch)
+        stepped = _stepped(algorithm, rows, state, (eta, lam), (new_eta, new_lam), scratch[0])
+        _SPARE.give_back(block)
+        return stepped
 
     def beliefs(
         self, algorithm: BeliefPropagation, model: GRBM, evidence: GaussianEvidence, state: GaussianMessages
     ) -> Tensor:
         rows = self._rows(model, evidence)
-        information, precision = pixel_beliefs(rows, _at(rows, state.information), _at(rows, state.precision))
+        sums = (messages.sum(-1).reshape(-1)[rows.places] for messages in (state.information, state.precision))
+        information, precision, _ = bounded_beliefs(rows, *sums)
         shape = evidence.observed.shape
         mean = evidence.values.reshape(-1).index_copy(0, rows.places, information / precision).reshape(shape)
         variance = torch.zeros_like(mean).reshape(-1).index_copy(0, rows.places, 1 / precision).reshape(shape)
@@ -89,13 +106,33 @@ def _at(rows: Rows, messages: Tensor) -> Tensor:
     return messages.reshape(-1, messages.shape[-1]).index_select(0, rows.places)
 
 
+def _stepped(
+    algorithm: BeliefPropagation,
+    rows: Rows,
+    state: GaussianMessages,
+    old: tuple[Tensor, Tensor],
+    new: tuple[Tensor, Tensor],
+    scratch: Tensor | None = None,
+) -> GaussianMessages:
+    """The next state, from messages (η, λ) at the rows."""
+    residual = _largest_change(rows, old, new, scratch)
+    if algorithm.damping:
+        new = torch.lerp(new[0], old[0], algorithm.damping), torch.lerp(new[1], old[1], algorithm.damping)
+    information, precision = (_put_back(rows, at_rows, state.information.shape) for at_rows in new)
+    return GaussianMessages(state.iteration + 1, residual, information, precision)
+
+
 def _put_back(rows: Rows, at_rows: Tensor, shape: torch.Size) -> Tensor:
     whole = at_rows.new_zeros((shape[:-1].numel(), shape[-1]))
-    return whole.index_copy(0, rows.places, at_rows).reshape(shape)
+    whole[rows.places] = at_rows
+    return whole.reshape(shape)
 
 
 @torch.no_grad()
-def _largest_change(rows: Rows, eta: Tensor, lam: Tensor) -> Tensor:
-    if not eta.numel():
-        return eta.new_zeros(())
-    return torch.maximum((eta.abs().amax(1) / rows.precision.sqrt()).max(), (lam.abs().amax(1) / rows.precision).max())
+def _largest_change(
+    rows: Rows, old: tuple[Tensor, Tensor], new: tuple[Tensor, Tensor], scratch: Tensor | None
+) -> Tensor:
+    if not rows.weights.numel():
+        return rows.weights.new_zeros(())
+    eta, lam = (torch.sub(*pair, out=scratch).abs_().amax(1) for pair in zip(new, old, strict=True))
+    return torch.maximum((eta / rows.precision.sqrt()).max(), (lam / rows.precision).max())

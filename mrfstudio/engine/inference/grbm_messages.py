@@ -23,6 +23,7 @@ overflows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -135,3 +136,31 @@ def next_messages(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]
     p, q = torch.sigmoid(logits), torch.sigmoid(-logits)
     wr = w / (1 + rows.to_rows(p * q) * z)
     return wr * (rows.to_rows(p) - rows.to_rows(p * q) * m), -(rows.to_rows(p * q) * w) * wr
+
+
+def write_messages(
+    rows: Rows,
+    information: Tensor,
+    precision: Tensor,
+    eta: Tensor,
+    lam: Tensor,
+    new_eta: Tensor,
+    new_lam: Tensor,
+    scratch: Sequence[Tensor],
+) -> Tensor:
+    """`next_messages` from given beliefs (rows,) into given memory, without gradients; returns X (batch, hidden).
+
+    Three tensors (rows, hidden) are scratch. Fresh memory for every product would take most of the time.
+    """
+    w, (inverse, m, z) = rows.weights, scratch
+    torch.sub(precision[:, None], lam, out=inverse)
+    torch.div(w, inverse, out=inverse)
+    torch.sub(information[:, None], eta, out=m).mul_(inverse)
+    torch.mul(inverse, w, out=z)
+    logits = rows.bias + rows.over_pixels(torch.add(m, z, alpha=0.5, out=inverse))
+    p = torch.sigmoid(logits)
+    y = rows.to_rows(p * torch.sigmoid(-logits))
+    wr = torch.div(w, z.mul_(y).add_(1), out=z)
+    torch.mul(wr, w, out=new_lam).mul_(-y)
+    torch.mul(m.mul_(-y).add_(rows.to_rows(p)), wr, out=new_eta)
+    return logits

@@ -15,7 +15,6 @@ an image:
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.inference.grbm_messages import Rows, bounded_beliefs
+from mrfstudio.engine.inference.grbm_messages import Rows, bounded_beliefs, write_messages
+from mrfstudio.engine.inference.spare_memory import SpareMemory
 
 
 def unrolled_beliefs(rows: Rows, iterations: int, readouts: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -53,7 +53,8 @@ class _Unrolled(torch.autograd.Function):
         scratch = _scratch(weights, 3)
         for k in range(iterations):
             _pixels(kept, k, rows)
-            _forward(kept, k, rows, scratch)
+            before = kept.information[k], kept.precision[k], kept.eta[k], kept.lam[k]
+            kept.logits[k] = write_messages(rows, *before, kept.eta[k + 1], kept.lam[k + 1], scratch)
         _pixels(kept, iterations, rows)
         ctx.kept, ctx.rows, ctx.readouts = kept, rows, readouts
         chosen = list(readouts)
@@ -74,24 +75,7 @@ class _Unrolled(torch.autograd.Function):
         return back.g_weights, back.into_information, back.into_precision, back.into_bias, None, None, None
 
 
-class _Memory(threading.local):
-    """One block for the messages of a run, kept by each thread for the next: fresh memory costs a third of the time."""
-
-    free: Tensor | None = None
-
-    def take(self, size: int, like: Tensor) -> Tensor:
-        """A block of at least this many numbers, contents undefined."""
-        free, self.free = self.free, None
-        if free is None or free.numel() < size or (free.dtype, free.device) != (like.dtype, like.device):
-            return like.new_empty(size)
-        # Memory of inference mode may not be written to outside of it.
-        return like.new_empty(size) if free.is_inference() and not torch.is_inference_mode_enabled() else free
-
-    def give_back(self, block: Tensor) -> None:
-        self.free = block
-
-
-_MEMORY = _Memory()
+_MEMORY = SpareMemory()
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,22 +113,6 @@ def _pixels(kept: _Kept, k: int, rows: Rows) -> None:
     """Beliefs of the pixels from the messages of iteration k."""
     found = bounded_beliefs(rows, kept.eta[k].sum(1), kept.lam[k].sum(1))
     kept.information[k], kept.precision[k], kept.inside[k] = found
-
-
-def _forward(kept: _Kept, k: int, rows: Rows, scratch: list[Tensor]) -> None:
-    """Messages k + 1 from messages k; see `grbm_messages.next_messages`."""
-    w, (inverse, m, z) = rows.weights, scratch
-    torch.sub(kept.precision[k, :, None], kept.lam[k], out=inverse)
-    torch.div(w, inverse, out=inverse)
-    torch.sub(kept.information[k, :, None], kept.eta[k], out=m).mul_(inverse)
-    torch.mul(inverse, w, out=z)
-    logits = torch.add(rows.bias, rows.over_pixels(torch.add(m, z, alpha=0.5, out=inverse)))
-    kept.logits[k] = logits
-    p, y = torch.sigmoid(logits), torch.sigmoid(logits) * torch.sigmoid(-logits)
-    p, y = rows.to_rows(p), rows.to_rows(y)
-    wr = torch.div(w, z.mul_(y).add_(1), out=z)
-    torch.mul(wr, w, out=kept.lam[k + 1]).mul_(-y)
-    torch.mul(m.mul_(-y).add_(p), wr, out=kept.eta[k + 1])
 
 
 class _Backward:

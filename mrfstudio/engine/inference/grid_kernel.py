@@ -17,14 +17,16 @@ often enough that it never underflows, whatever the evidence says.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.inference.spare_memory import SpareMemory
 from mrfstudio.engine.models.grid_shape import GridShape
+
+_SPARE = SpareMemory()
 
 # A product of messages is scaled to the sum 2^60, so that states far less probable stay above the smallest float.
 SCALE_DOWN = 2.0**-60
@@ -186,7 +188,7 @@ class _Memory:
             "work": (3, states, pixels),
         }
         lengths = [math.prod(size) for size in sizes.values()]
-        self.flat = _take_memory(sum(lengths), like)
+        self.flat = _SPARE.take(sum(lengths), like)
         parts = self.flat[: sum(lengths)].split(lengths)
         views = {name: part.view(size) for (name, size), part in zip(sizes.items(), parts, strict=True)}
         self.messages, self.totals, self.norms = views["messages"], views["totals"], views["norms"]
@@ -197,20 +199,7 @@ class _Memory:
         return _Sent(self.messages[step + 1], self.messages[step], self.totals[step], self.norms[step])
 
     def give_back(self) -> None:
-        _spare.memory = self.flat
-
-
-# A finished run leaves its memory here for the next: fresh pages cost as much as the matrix products. One piece for
-# each thread.
-_spare = threading.local()
-
-
-def _take_memory(size: int, like: Tensor) -> Tensor:
-    spare: Tensor | None = getattr(_spare, "memory", None)
-    _spare.memory = None
-    if spare is not None and spare.numel() >= size and spare.dtype == like.dtype and spare.device == like.device:
-        return spare
-    return like.new_empty(size)
+        _SPARE.give_back(self.flat)
 
 
 class Prepared(NamedTuple):
@@ -230,7 +219,7 @@ def prepared(potentials: Tensor) -> Prepared:
 def advanced_messages(messages: Tensor, ready: Prepared, evidence: Tensor, shape: GridShape) -> tuple[Tensor, Tensor]:
     """`next_messages` without gradients from `linear_evidence`, and the largest change of an entry of a message."""
     states, pixels = evidence.shape
-    flat = _take_memory((3 * states + shape.connectivity) * pixels, evidence)
+    flat = _SPARE.take((3 * states + shape.connectivity) * pixels, evidence)
     work, norms = flat[: (3 * states + shape.connectivity) * pixels].split(
         (3 * states * pixels, shape.connectivity * pixels)
     )
@@ -239,7 +228,7 @@ def advanced_messages(messages: Tensor, ready: Prepared, evidence: Tensor, shape
     multiply_all(messages, evidence, work[2], ready.stride)
     send(work[2], messages, ready.factors, shape, received, norms, work)
     extremes = [torch.aminmax(torch.sub(new, old, out=work[0])) for new, old in zip(received, messages, strict=True)]
-    _spare.memory = flat
+    _SPARE.give_back(flat)
     return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
 
 

@@ -38,17 +38,19 @@ class _Unrolled(torch.autograd.Function):
     ) -> Tensor:
         transfer = Transfer(columns[unit])
         kept: list[Tensor] = []
-        shape = *unit.shape, columns.shape[1]
-        messages = columns.new_zeros(shape)
+        messages: Tensor | None = None
         for iteration in range(1, iterations + 1):
             if (iterations - iteration) % 2:
-                x = _outer_cavities(outer, messages, iteration)
-            else:
-                x = _hidden_cavities(hidden, field, messages, iteration)
-            messages, kept_here = transfer.keep(x.expand(shape).contiguous() if x.shape != shape else x)
+                total = outer if messages is None else outer + transfer.log_total(messages, 2)
+                total = total[:, :, None]
+            else:  # observed units too are heard from the second iteration on
+                total = hidden[None] if messages is None else hidden + field + transfer.log_total(messages, 1)
+                total = total[:, None]
+            messages, kept_here = transfer.keep(total, messages)
             kept.append(kept_here)
+        assert messages is not None
         ctx.transfer, ctx.kept, ctx.unit, ctx.rows = transfer, kept, unit, len(columns)
-        return outer + messages.sum(2)
+        return outer + transfer.log_total(messages, 2)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -64,27 +66,13 @@ class _Unrolled(torch.autograd.Function):
             if (last - iteration) % 2:
                 total = by_x.sum(2)
                 by_outer += total
-                by_message = by_x.neg_().add_(total[:, :, None]) if iteration > 1 else by_x
+                by_message = torch.sub(total[:, :, None], by_x, out=by_x)
             else:
                 total = by_x.sum(1)
                 by_hidden += total
                 if iteration > 1:
                     by_field += total
-                    by_message = by_x.neg_().add_(total[:, None])
+                    by_message = torch.sub(total[:, None], by_x, out=by_x)
         rows = transfer.finished(by_weight).flatten(0, 1)
         by_columns = rows.new_zeros(ctx.rows, rows.shape[1]).index_add_(0, ctx.unit.flatten(), rows)
         return by_columns, None, by_outer, by_hidden.sum(0), by_field, None
-
-
-def _outer_cavities(outer: Tensor, messages: Tensor, iteration: int) -> Tensor:
-    """(B, U, H), or before anything was heard (B, U, 1)."""
-    if iteration == 1:
-        return outer[:, :, None]
-    return (outer + messages.sum(2))[:, :, None] - messages
-
-
-def _hidden_cavities(hidden: Tensor, field: Tensor, messages: Tensor, iteration: int) -> Tensor:
-    """(B, U, H), or before anything was heard (1, 1, H): observed units too are heard from the second iteration on."""
-    if iteration == 1:
-        return hidden[None, None]
-    return (hidden + field + messages.sum(1))[:, None] - messages

@@ -7,12 +7,16 @@ x the sender's cavity as log-odds. At T = 0 it is sign(w) times x clipped to ±|
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 LARGEST = {torch.float32: (10.0, 30.0), torch.float64: (20.0, 60.0)}
 """Largest |w| and |x| of the fast form: products of four exponentials stay finite, and clipping x changes f by less
 than e^(|w| - |x|)."""
+SURE = 80.0
+"""Where the log-odds of a total are cut before they are exponentiated; its cavities still exceed the largest |x|."""
 
 
 def transfer(x: Tensor, weights: Tensor, temperature: float) -> Tensor:
@@ -54,13 +58,31 @@ class Transfer:
         above = (odds * self.factors).add_(1)
         return torch.log(above.div_(odds.add_(self.factors)), out=out)
 
-    def keep(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f_w(x, 1) and what `slopes` and `back` need; x is used up."""
+    def keep(self, total: Tensor, messages: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The messages over from the cavities `total - messages`, and what `slopes` and `back` need.
+
+        Messages here are in the form that `log_total` adds up: logarithms, or in the fast form ratios e^f, which need
+        neither an exponential nor a logarithm for each. Before the first there are none, and `total` is broadcast.
+        """
         if self.factors is None:
+            x = total - messages if messages is not None else total.expand(self.weights.shape).contiguous()
             return transfer(x, self.weights, 1.0), x
-        odds = x.clamp_(-self._clip, self._clip).exp_()
-        above = (odds * self.factors).add_(1)
-        return above.div_(odds + self.factors).log_(), odds
+        odds = total.clamp(-SURE, SURE).exp_()
+        odds = odds / messages if messages is not None else odds
+        odds.clamp_(math.exp(-self._clip), math.exp(self._clip))
+        return torch.addcmul(odds.new_ones(()), odds, self.factors).div_(odds + self.factors), odds
+
+    def log_total(self, messages: Tensor, axis: int) -> Tensor:
+        """The sum of the messages f over an axis, from the form that `keep` gives them."""
+        if self.factors is None:
+            return messages.sum(axis)
+        # Products of eight stay finite, because |f| ≤ |w|; an eighth of the logarithms remains.
+        for _ in range(3):
+            count = messages.shape[axis]
+            product = messages.narrow(axis, 0, count - count // 2).clone()
+            product.narrow(axis, 0, count // 2).mul_(messages.narrow(axis, count - count // 2, count // 2))
+            messages = product
+        return messages.log_().sum(axis)
 
     def slopes(self, kept: Tensor) -> tuple[Tensor, Tensor]:
         """∂f/∂x = σ(x + w) - σ(x - w) and ∂f/∂w = σ(x + w) - σ(w - x); differentiating |x ± w| is wrong at w = 0."""
@@ -82,10 +104,11 @@ class Transfer:
             by_x, by_w = self.slopes(kept)
             by_weight.addcmul_(by_message, by_w)
             return by_x.mul_(by_message)
-        scale = (kept * self.factors).add_(1).mul_(kept + self.factors)
+        one = kept.new_ones(())
+        scale = torch.addcmul(one, kept, self.factors).mul_(kept + self.factors)
         share = torch.div(by_message, scale, out=scale)
         by_x = torch.mul(share, kept).mul_(self._squares())
-        by_weight.addcmul_(share, (kept * kept).sub_(1))  # a square is slow in torch
+        by_weight.addcmul_(share, torch.addcmul(-one, kept, kept))  # a square is slow in torch
         return by_x
 
     def finished(self, by_weight: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ from mrfstudio.engine.threads import side_by_side
 
 FEW = 100
 """Items on which is measured how much of belief propagation has converged."""
-AT_ONCE = 100_000
+AT_ONCE = 200_000
 """Messages in one direction that are unrolled together; more leave the cache."""
 LARGEST_ODDS = 1000.0
 """Where soft evidence is cut: a grey level of nearly 0 is no contradiction."""

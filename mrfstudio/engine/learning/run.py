@@ -26,6 +26,7 @@ from mrfstudio.engine.learning.control import Control, Poll, no_commands
 from mrfstudio.engine.learning.parallel import joined, started_rank
 from mrfstudio.engine.learning.progress import Progress, TrainingError
 from mrfstudio.engine.learning.trainer import CHECKPOINT_SECONDS, Trainer
+from mrfstudio.engine.memory import keep_freed_memory
 from mrfstudio.engine.registry import LEARNERS, MODELS
 
 # Where data come without a validation split, the last tenth of the training items is held out, and no more than this.
@@ -121,6 +122,7 @@ def train_command(
     if max_minutes is not None:
         max_minutes = Field("max_minutes", "number", None, "", low=0.0, low_open=True).check(max_minutes)
     model, learner, loaded = assemble(plan, seed, options, start_from)
+    keep_freed_memory()
     # Products that underflow are not worth a tenfold time of the backward pass.
     torch.set_flush_denormal(True)
     control = Control()
