@@ -180,6 +180,29 @@ def test_the_margin_is_that_of_the_worst_rival(variant: str) -> None:
     assert (model.decoder, int(model.iterations)) == ("mixed" if variant == "mssvm" else "max", 50)
 
 
+@pytest.mark.parametrize("variant", ["mssvm", "lssvm"])
+def test_the_search_of_the_margin_tells_how_much_of_it_converged(variant: str) -> None:
+    model, batch = conditional(scale=0.3), pairs()
+    shares = [
+        MaxMargin(variant=variant, iterations=count).batch(model, batch, {}, CONTEXT).scalars["converged"]
+        for count in (1, 50)
+    ]
+    assert shares[0] < 1
+    assert shares[1] == 1
+
+
+def test_a_new_model_starts_as_the_regression_of_each_pixel_on_its_own_place() -> None:
+    clean, damaged = torch.rand(2, 4000, 2, 2, generator=torch.Generator().manual_seed(1)) < 0.5
+    damaged = torch.where(damaged, clean, ~clean & (torch.rand(4000, 2, 2) < 0.2))
+    data = TrainingData(TensorSource(images=clean, noisy_images=damaged))
+    model = ConditionalBoltzmann(hidden=0).build_for(data, 0)
+    for pixel in range(4):
+        mine, seen = clean.flatten(1)[:, pixel], damaged.flatten(1)[:, pixel]
+        for value in (False, True):
+            answer = decoded(model, torch.full((1, 4), float(value))).visible[0, pixel].item()
+            assert answer == pytest.approx(mine[seen == value].double().mean().item(), abs=0.001)
+
+
 def test_what_is_wrong_is_counted_over_all_and_over_changed_pixels() -> None:
     model = CRBM(PIXELS, FEATURES, 0, image_shape=(2, 2))
     with torch.no_grad():

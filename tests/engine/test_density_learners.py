@@ -269,16 +269,32 @@ def test_exact_learning_recovers_the_true_likelihood(tmp_path: Path, monkeypatch
     assert found == pytest.approx(truth, abs=0.01)
 
 
-@pytest.mark.parametrize("learner", ["pseudolikelihood", "cd", "pcd"])
-def test_cheap_learners_come_near_the_true_likelihood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: str
+@pytest.mark.parametrize(
+    ("learner", "options"), [("pseudolikelihood", {}), ("cd", {}), ("pcd", {"steps": 3, "chains": 500})]
+)
+def test_cheap_learners_recover_the_true_likelihood_from_many_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learner: str, options: dict[str, Any]
 ) -> None:
+    """With the last parameters, not the luckiest: the best of many validations would hide where a learner drifts to."""
     from mrfstudio.engine.data.contract import parse_data
 
     monkeypatch.chdir(tmp_path)
     truth = -float(parse_data("ising").open(side=3, validation=300)["val"]["logp"].mean())
-    uniform = 9 * math.log(2)
-    assert learned(learner)["nll"] < truth + 0.15 * (uniform - truth)
+    many = {"count": 20_000, "batch_size": 500, "epochs": 5, "learning_rate": 0.05, "keep": "last"}
+    assert learned(learner, **many, **options)["nll"] == pytest.approx(truth, abs=0.02)
+
+
+@pytest.mark.parametrize("make", [ising_model, mixed_model])
+def test_pseudolikelihood_is_at_rest_at_the_model_that_drew_the_data(make: Any) -> None:
+    """Its gradient, averaged over the model's own distribution, vanishes: it is consistent."""
+    model = make()
+    states, scores = all_scores(model)
+    chances = torch.softmax(scores.detach(), 0)
+    possible = chances > 0
+    seen = density_of(model, {"x": states[possible]})
+    (chances[possible] @ seen.log_conditionals(seen.visible).sum(1)).backward()
+    (gradient,) = gradients(model)
+    assert torch.allclose(gradient, torch.zeros_like(gradient), atol=1e-10)
 
 
 def test_persistent_chains_are_kept_over_a_resume(tmp_path: Path) -> None:

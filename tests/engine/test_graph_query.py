@@ -80,6 +80,22 @@ def test_answers_are_those_of_belief_propagation_with_hard_evidence() -> None:
     assert log_truth(graph, found, states).shape == states.shape
 
 
+def test_the_share_of_converged_targets_is_told() -> None:
+    """On a chain of six spins messages are at rest after five iterations, and after two they are not."""
+    chain = IsingField(grid_edges(1, 6), 6, shape=(1, 6))
+    with torch.no_grad():
+        chain.weights.fill_(1.0)
+    batch = {"x": some_states(chain)}
+    shares = []
+    for iterations in (1, 2, 7):
+        learner = Query(iterations=iterations, first_iterations=iterations, jitter=0, queries="uniform:1")
+        shares.append(learner.batch(chain, batch, {}, CONTEXT).scalars.get("converged"))
+    assert shares[0] is None
+    assert shares[1] is not None
+    assert shares[1] < 1
+    assert shares[2] == 1
+
+
 def test_forbidden_entries_give_finite_gradients() -> None:
     model = mixed(zeros=0.15)
     Query(iterations=4, readouts=2).batch(model, {"x": some_states(model)}, {}, CONTEXT)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.inference.contract import Algorithm
+from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.matrix_bp import MatrixBP
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.ratio_messages import answers
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.models.crbm import CRBM
 
 
 @dataclass(frozen=True)
 class Answer:
-    """P(v = 1) (B, V) and P(h = 1) (B, H); for `max` and `mixed` max-marginals, whose larger side is the answer."""
+    """P(v = 1) (B, V) and P(h = 1) (B, H); for `max` and `mixed` max-marginals, whose larger side is the answer.
+
+    `change` (B,) is the largest change of a visible one in the last iteration.
+    """
 
     visible: Tensor
     hidden: Tensor
+    change: Tensor
 
     @property
     def states(self) -> Tensor:
@@ -45,16 +50,26 @@ def decoded(
     extra: Tensor | None = None,
     decoder: str | None = None,
     iterations: int | None = None,
+    tolerance: float = -1.0,
 ) -> Answer:
-    """What the model says given features (B, X), by its own decoder unless another is named; `extra` is (B, V)."""
+    """What the model says given features (B, X), by its own decoder unless another is named; `extra` is (B, V).
+
+    With a tolerance large machines may stop early (see `ratio_messages`).
+    """
     if model.hidden == 0:
         odds = model.biases(features)[1]
         chance = torch.sigmoid(odds if extra is None else odds + extra)
-        return Answer(chance, chance.new_zeros(len(chance), 0))
-    algorithm = decoding(decoder or model.decoder)
+        return Answer(chance, chance.new_zeros(len(chance), 0), chance.new_zeros(len(chance)))
+    algorithm, iterations = decoding(decoder or model.decoder), iterations or int(model.iterations)
+    hidden, odds = model.biases(features)
+    odds = odds if extra is None else odds + extra
+    fast = answers(algorithm, model.couplings, hidden, odds, iterations, tolerance)
+    if fast is not None:
+        return Answer(torch.sigmoid(fast.visible), torch.sigmoid(fast.hidden), fast.change)
     machine, evidence = model.machine(features, extra)
     # All iterations, so that an answer does not depend on the items beside it.
-    limits = Limits(iterations=iterations or int(model.iterations), tolerance=0.0)
-    state: Any = run(algorithm, machine, evidence, limits).state
-    visible = algorithm.beliefs(machine, evidence, state)[..., 1]
-    return Answer(visible, algorithm.hidden_beliefs(machine, evidence, state))
+    last_two = deque[State](maxlen=2)
+    run(algorithm, machine, evidence, Limits(iterations=iterations, tolerance=0.0), on_step=last_two.append)
+    before, visible = (algorithm.beliefs(machine, evidence, state)[..., 1] for state in (last_two[0], last_two[-1]))
+    hidden = algorithm.hidden_beliefs(machine, evidence, last_two[-1])
+    return Answer(visible, hidden, (visible - before).abs().amax(1))

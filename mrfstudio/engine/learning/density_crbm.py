@@ -11,10 +11,12 @@ from torch import Tensor
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.inference.crbm_decoding import Answer, decoded
+from mrfstudio.engine.inference.matrix_bp import MatrixBP
+from mrfstudio.engine.inference.ratio_messages import answers
 from mrfstudio.engine.learning.contract import BatchSource
 from mrfstudio.engine.learning.density import Inference, Partition, chunks, density
 from mrfstudio.engine.learning.density_machine import MachineDensity
-from mrfstudio.engine.learning.machine_moments import machine_refusal
+from mrfstudio.engine.learning.machine_moments import LARGEST_MACHINE, Moments, machine_refusal
 from mrfstudio.engine.models.crbm import CRBM, conditional_rows
 from mrfstudio.engine.models.rbm import RBM
 
@@ -41,7 +43,19 @@ class CRBMDensity(MachineDensity):
             exact = torch.nn.functional.softplus(self.visible_bias).sum(1)
             return Partition(exact.detach(), exact, 1.0)
         self.remember(inference)
-        return super().partition(inference)
+        algorithm, limits = inference.algorithm, inference.limits
+        # Small machines tell log Z too, which these messages do not.
+        fast = isinstance(algorithm, MatrixBP) or self.couplings.numel() > LARGEST_MACHINE
+        found = answers(algorithm, *self.parameters(), limits.iterations, limits.tolerance) if fast else None
+        if found is None or found.pairs is None:
+            return super().partition(inference)
+        converged = float((found.change <= limits.tolerance).double().mean())
+        moments = Moments(torch.sigmoid(found.visible), torch.sigmoid(found.hidden), found.pairs, None, converged)
+        return self.energy_of(moments)
+
+    def parameters(self) -> tuple[Tensor, Tensor, Tensor]:
+        """A (H, V), a (B, H) and d (B, V), without gradients."""
+        return self.couplings.detach(), self.hidden_bias.detach(), self.visible_bias.detach()
 
     def remember(self, inference: Inference) -> None:
         """Note in the model how it is asked in learning, so that it is asked the same way afterwards."""

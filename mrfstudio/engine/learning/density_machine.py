@@ -22,7 +22,7 @@ from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.learning.contract import BatchSource
 from mrfstudio.engine.learning.density import Density, Inference, Partition, chunks, density, pseudo_bits
-from mrfstudio.engine.learning.machine_moments import machine_refusal, moments_of
+from mrfstudio.engine.learning.machine_moments import Moments, machine_refusal, moments_of
 from mrfstudio.engine.models.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.models.rbm import RBM
 
@@ -92,8 +92,10 @@ class MachineDensity(Density):
         raise NotImplementedError
 
     def partition(self, inference: Inference) -> Partition:
-        machine, evidence = self.asked()
-        moments = moments_of(machine, evidence, inference)
+        return self.energy_of(moments_of(*self.asked(), inference))
+
+    def energy_of(self, moments: Moments) -> Partition:
+        """E[φ] under moments that carry no gradient: its gradient is that of log Z."""
         energy = (self.couplings * moments.pairs).sum()
         energy = energy + (moments.hidden * self.hidden_bias).sum(1).mean()
         energy = energy + (moments.visible * self.visible_bias).sum(1).mean()

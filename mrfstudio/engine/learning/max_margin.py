@@ -21,6 +21,7 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult
 from mrfstudio.engine.learning.density import Density, DensityLearner, Inference, density_of
 from mrfstudio.engine.learning.density_crbm import CRBMDensity
+from mrfstudio.engine.learning.settled import SETTLED
 from mrfstudio.engine.registry import LEARNERS
 
 PRODUCTS = {"mssvm": "mixed", "lssvm": "max"}
@@ -58,7 +59,9 @@ class MaxMargin(DensityLearner):
         product, iterations = PRODUCTS[self.variant], self.iterations + self.more_iterations * context.epoch
         seen.remember(Inference(decoding(product), Limits(iterations=iterations)))
         truth = seen.visible
-        rival = decoded(model, seen.features, extra=1 - 2 * truth, decoder=product, iterations=iterations)
+        rival = decoded(
+            model, seen.features, extra=1 - 2 * truth, decoder=product, iterations=iterations, tolerance=SETTLED
+        )
         wrong = (rival.states != truth).to(truth.dtype).sum(1)
         if self.variant == "mssvm":
             gain = seen.score(rival.states) - seen.score(truth)
@@ -67,8 +70,12 @@ class MaxMargin(DensityLearner):
         loss = (wrong + gain).clamp_min(0.0)
         mean = loss.mean()
         mean.backward()
-        violated = float((loss > 0).double().mean())
-        return BatchResult(mean.item(), float(len(truth)), {"violated": violated, "wrong": float(wrong.mean())}, state)
+        scalars = {
+            "violated": float((loss > 0).double().mean()),
+            "wrong": float(wrong.mean()),
+            "converged": float((rival.change <= SETTLED).double().mean()),
+        }
+        return BatchResult(mean.item(), float(len(truth)), scalars, state)
 
 
 def joint(seen: CRBMDensity, visible: Tensor, hidden: Tensor) -> Tensor:

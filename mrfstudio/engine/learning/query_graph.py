@@ -20,6 +20,7 @@ from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchS
 from mrfstudio.engine.learning.density import chunks
 from mrfstudio.engine.learning.queries import parse_queries
 from mrfstudio.engine.learning.query import Query, iterations_now, query_objective
+from mrfstudio.engine.learning.settled import settled_targets
 from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph
 from mrfstudio.engine.models.tied_graph import TiedGraph
 
@@ -64,11 +65,16 @@ class GraphObjective:
         targets = max(1, int(unknown.sum()))
         iterations = iterations_now(learner, context)
         graph = model.graph(finite=True)
-        answers = answered(graph, states, unknown, iterations, learner.readouts)
-        nats = -torch.stack([log_truth(graph, beliefs, states)[unknown].sum() for beliefs in answers]).mean()
+        answers = answered(graph, states, unknown, iterations, max(2, learner.readouts))
+        read = answers[-learner.readouts :]
+        nats = -torch.stack([log_truth(graph, beliefs, states)[unknown].sum() for beliefs in read]).mean()
         loss = nats / (math.log(2) * targets)
         loss.backward()
-        return BatchResult(loss.item(), float(targets), {"iterations": float(iterations)}, state)
+        scalars = {"iterations": float(iterations)}
+        settled = settled_targets(answers, graph.packing.owners(states.device), unknown)
+        if math.isfinite(settled):
+            scalars["converged"] = settled
+        return BatchResult(loss.item(), float(targets), scalars, state)
 
     def validate(self, learner: Query, model: TiedGraph, source: BatchSource) -> dict[str, float]:
         return query_scores(

@@ -22,6 +22,18 @@ def settled_share(log_beliefs: Tensor) -> float:
     return _share(change)
 
 
+def settled_targets(beliefs: list[Tensor], owner: Tensor, asked: Tensor) -> float:
+    """The same for packed beliefs (B, size) of consecutive iterations, over the variables asked for, (B, variables).
+
+    `owner` (size,) is the variable that an entry belongs to.
+    """
+    if len(beliefs) < 2:
+        return math.nan
+    change = (beliefs[-1].detach() - beliefs[-2].detach()).abs()
+    largest = change.new_zeros(asked.shape).scatter_reduce(1, owner.expand_as(change), change, "amax")
+    return _share(largest[asked])
+
+
 def settled_gaussians(information: Tensor, precision: Tensor) -> float:
     """The same for Gaussian beliefs (readouts, variables): the mean moved by less than `SETTLED` of its deviation."""
     if len(information) < 2:

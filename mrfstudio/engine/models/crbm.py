@@ -72,9 +72,11 @@ class CRBM:
         return {name: getattr(self, name) for name in NAMES}
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take the tensors of a model of the same size."""
+        """Take the tensors of a model of the same size, or of one without hidden units: then ours stay as they are."""
         for name, tensor in self.tensors().items():
             given = tensors.get(name)
+            if given is not None and given.ndim and len(given) == 0:
+                continue
             if given is None or given.shape != tensor.shape or not bool(torch.isfinite(given).all()):
                 found = "missing" if given is None else f"not finite or of shape {tuple(given.shape)}"
                 raise BoltzmannError(f"The tensor {name!r} is {found}: expected finite {tuple(tensor.shape)}.")
@@ -123,6 +125,12 @@ def conditional_rows(batch: Mapping[str, Tensor], name: str = "data") -> tuple[T
     return binary_rows({"images": batch["images"]}, name), binary_rows({"images": batch["noisy_images"]}, name)
 
 
+def log_odds(states: Tensor, counted: Tensor) -> Tensor:
+    """log P(1) / P(0) of each column of states (N, V) where `counted` (N, V) is 1, half a case more on each side."""
+    on = (states * counted).sum(0)
+    return torch.log((on + 0.5) / (counted.sum(0) - on + 0.5))
+
+
 @MODELS.register
 class ConditionalBoltzmann(Parameters):
     """A new CRBM."""
@@ -141,7 +149,11 @@ class ConditionalBoltzmann(Parameters):
         return CRBM(**hyperparameters)
 
     def build_for(self, data: TrainingData, seed: int) -> CRBM:
-        """A new model for pairs of pictures: small random couplings, visible biases at the frequencies of the data."""
+        """A new model for pairs of pictures: small random couplings, and each pixel by what is seen at its own place.
+
+        R and d begin as the logistic regression of every pixel on that one feature, which counts give at once: from
+        zero, most steps of a training would go into learning that damaged pictures resemble clean ones.
+        """
         some = data.train[torch.arange(min(5000, len(data.train)))]
         clean, damaged = conditional_rows(some, data.name)
         model = CRBM(clean.shape[1], damaged.shape[1], self.hidden, image_shape=image_shape(some))
@@ -149,7 +161,9 @@ class ConditionalBoltzmann(Parameters):
         with torch.no_grad():
             model.couplings.normal_(generator=generator).mul_(self.start_scale)
             model.hidden_features.normal_(generator=generator).mul_(self.start_scale)
-            model.visible_bias.copy_(torch.logit((clean.sum(0) + 0.5) / (len(clean) + 1)))
+            off = log_odds(clean, 1 - damaged)
+            model.visible_bias.copy_(off)
+            model.visible_features.diagonal().copy_(log_odds(clean, damaged) - off)
         for name in NAMES[:-1]:
             getattr(model, name).requires_grad_()
         return model
