@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from typing import Any
 
 from mrfstudio.bench.measure import Report
-from mrfstudio.bench.studio import Studio, seconds_to, studio
-from mrfstudio.engine.commands import ClearLayer, Invert, Paint, Pause, Play, Restart, SetLimits, SetSpeed
+from mrfstudio.bench.studio import Studio, studio
+from mrfstudio.engine.commands import ClearLayer, Invert, Paint, Pause, Play, SetLimits, SetSpeed
 
 ITERATIONS = 50
 REPEATS = 9
@@ -27,33 +26,12 @@ def run() -> Report:
             window.controller.post(ClearLayer("mask"))
             window.controller.post(edit)
             window.wait(lambda: window.controller.answered and not window.frame().playing)
-            whole = statistics.median(_answer(window) for _ in range(REPEATS))
+            whole = statistics.median(window.whole_answer(ITERATIONS) for _ in range(REPEATS))
             limit = 150.0 if edit is HALF else None
             report.add(f"{ITERATIONS} iterations, {name}", 1e3 * whole, "ms", most=limit)
         first = statistics.median(_first_answer(window) for _ in range(REPEATS))
         report.add("first picture after a stroke", 1e3 * first, "ms")
     return report.finish()
-
-
-def _painted(window: Studio) -> None:
-    canvas: Any = window.window.workspace.canvas
-    canvas.repaint()
-
-
-def _answer(window: Studio) -> float:
-    """Seconds from Restart to the painted picture of the last iteration."""
-
-    def begin() -> None:
-        window.controller.post(Restart())
-        window.controller.post(Play())
-
-    def done() -> bool:
-        if not window.controller.answered or window.frame().iteration < ITERATIONS:
-            return False
-        _painted(window)
-        return True
-
-    return seconds_to(begin, done, window.turn)
 
 
 def _first_answer(window: Studio) -> float:
@@ -67,10 +45,4 @@ def _first_answer(window: Studio) -> float:
         window.controller.post(HALF)
         window.controller.post(Play())
 
-    def done() -> bool:
-        if not window.controller.answered or window.frame().iteration <= before:
-            return False
-        _painted(window)
-        return True
-
-    return seconds_to(begin, done, window.turn)
+    return window.to_painted(begin, lambda: window.controller.answered and window.frame().iteration > before)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from typing import Any
 
 import numpy as np
 
 from mrfstudio.bench.measure import Report
-from mrfstudio.bench.studio import Studio, quantile, seconds_to, studio
-from mrfstudio.engine.commands import Pause, Play, Restart, SetImage, SetLimits, SetModel, SetSpeed, Step
+from mrfstudio.bench.studio import Studio, quantile, studio
+from mrfstudio.engine.commands import Pause, Restart, SetImage, SetLimits, SetModel, SetSpeed, Step
 
 ITERATIONS = 15
 REPEATS = 9
@@ -21,7 +20,7 @@ def run() -> Report:
     with studio() as window:
         for model in (*window.other_models(), "grid-border-16"):
             show(window, 30, model)
-            whole = statistics.median(_all_iterations(window) for _ in range(REPEATS))
+            whole = statistics.median(window.whole_answer(ITERATIONS) for _ in range(REPEATS))
             report.add(f"30×30, {ITERATIONS} iterations, {model}", 1e3 * whole, "ms", most=100)
             show(window, 128, model)
             each = [_one_iteration(window) for _ in range(2 * REPEATS)]
@@ -49,27 +48,6 @@ def show(window: Studio, side: int, model: str) -> None:
     window.wait(lambda: window.controller.answered and window.frame().shape == (side, side))
 
 
-def _painted(window: Studio) -> None:
-    canvas: Any = window.window.workspace.canvas
-    canvas.repaint()
-
-
-def _all_iterations(window: Studio) -> float:
-    """Seconds from Restart to the painted picture of the last iteration."""
-
-    def begin() -> None:
-        window.controller.post(Restart())
-        window.controller.post(Play())
-
-    def done() -> bool:
-        if not window.controller.answered or window.frame().iteration < ITERATIONS:
-            return False
-        _painted(window)
-        return True
-
-    return seconds_to(begin, done, window.turn)
-
-
 def _one_iteration(window: Studio) -> float:
     """Seconds from Step to the painted picture of the next iteration."""
     if window.frame().iteration >= ITERATIONS:
@@ -77,11 +55,4 @@ def _one_iteration(window: Studio) -> float:
         window.controller.post(Pause())
         window.wait(lambda: window.controller.answered and window.frame().iteration < ITERATIONS)
     before = window.frame().iteration
-
-    def done() -> bool:
-        if window.frame().iteration <= before:
-            return False
-        _painted(window)
-        return True
-
-    return seconds_to(lambda: window.controller.post(Step(1)), done, window.turn)
+    return window.to_painted(lambda: window.controller.post(Step(1)), lambda: window.frame().iteration > before)

@@ -149,6 +149,28 @@ class Studio:
         self.controller.frame.disconnect(answered)
         return measured
 
+    def to_painted(self, act: Callable[[], Any], done: Callable[[], bool]) -> float:
+        """Seconds from an act to the painted canvas of the frame with which it is done."""
+
+        def painted() -> bool:
+            if not done():
+                return False
+            canvas: Any = self.window.workspace.canvas
+            canvas.repaint()
+            return True
+
+        return seconds_to(act, painted, self.turn)
+
+    def whole_answer(self, iterations: int) -> float:
+        """Seconds from Restart to the painted picture of the last iteration."""
+        from mrfstudio.engine.commands import Play, Restart
+
+        def begin() -> None:
+            self.controller.post(Restart())
+            self.controller.post(Play())
+
+        return self.to_painted(begin, lambda: self.controller.answered and self.frame().iteration >= iterations)
+
     def switch(self) -> float:
         """Seconds until another workspace shows its first frame."""
         from mrfstudio.ui.workspaces.converge import GraphToShow

@@ -106,7 +106,8 @@ class Algorithm(Parameters):
 
     def supports(self, model: Model) -> str | None:
         """None, or one sentence that says why not and names an algorithm that can."""
-        if isinstance(model, (FactorGraph, GraphLike)) or _find_kernel(self, model):
+        # In this order: whether a value fits a protocol takes as long as a small iteration.
+        if isinstance(model, FactorGraph) or _find_kernel(self, model) or isinstance(model, GraphLike):
             return None
         able = _names_for(model)
         if self.name in able:

@@ -50,7 +50,7 @@ class GrbmBeliefPropagation(Kernel):
         return algorithm.temperature == 1.0 and algorithm.schedule == "parallel"
 
     def entries(self, model: GRBM, evidence: GaussianEvidence) -> int:
-        return int((~evidence.observed).sum()) * model.hidden
+        return len(self._rows(model, evidence).places) * model.hidden
 
     def init(self, algorithm: BeliefPropagation, model: GRBM, evidence: GaussianEvidence) -> GaussianMessages:
         silent = model.weights.new_zeros((*evidence.observed.shape, model.hidden))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -36,7 +37,7 @@ def footprint(painter: QPainter, transform: Transform, top: int, left: int, mask
     """The outline of the pixels (h, w) that a dab here would paint; the picture's pixel (top, left) is its first."""
     if transform.scale < FOOTPRINT_FROM or not mask.any():
         return
-    lines = _outline(transform, top, left, mask)
+    lines = _outline(transform, top, left, mask.shape, mask.tobytes())
     for colour, style in (
         (QColor(0, 0, 0, 150), Qt.PenStyle.SolidLine),
         (QColor(255, 255, 255, 200), Qt.PenStyle.DotLine),
@@ -45,9 +46,10 @@ def footprint(painter: QPainter, transform: Transform, top: int, left: int, mask
         painter.drawLines(lines)
 
 
-def _outline(transform: Transform, top: int, left: int, mask: np.ndarray) -> list[QLineF]:
-    """The edges between the pixels (h, w) of a mask and the others."""
-    padded = np.pad(mask, 1)
+@lru_cache(maxsize=4)
+def _outline(transform: Transform, top: int, left: int, shape: tuple[int, ...], mask: bytes) -> list[QLineF]:
+    """The edges between the pixels (h, w) of a mask and the others; remembered, because every frame asks again."""
+    padded = np.pad(np.frombuffer(mask, bool).reshape(shape), 1)
     lines = []
     for row, column in np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1]).tolist():
         a = transform.to_widget(left + column, top + row)
@@ -64,7 +66,7 @@ def border(
     """A line around the pixels of a mask; `shown` is top, left, height, width of what it covers."""
     if mask.shape != tuple(shown[2:]) or not mask.any() or mask.all():
         return
-    lines = _outline(transform, shown[0], shown[1], mask)
+    lines = _outline(transform, shown[0], shown[1], mask.shape, mask.tobytes())
     for colour, width in ((faded(colours.paper, 0.7), 3.0), (QColor(colours.accent), 1.4)):
         painter.setPen(QPen(colour, width))
         painter.drawLines(lines)

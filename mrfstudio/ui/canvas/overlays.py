@@ -118,7 +118,7 @@ def ownership(array: np.ndarray, look: Look) -> np.ndarray:
 
 def mask(array: np.ndarray, look: Look) -> np.ndarray:
     """How doubtful each pixel is, from 0 known to 1 unknown: (h, w) whole numbers or fractions."""
-    table = np.array([solid(look.colours.unknown, level / (LEVELS - 1)) for level in range(LEVELS)], np.uint32)
+    table = _fading_table(look.colours.unknown)
     return table[np.clip(np.asarray(array, np.float32) * (LEVELS - 1) + 0.5, 0, LEVELS - 1).astype(np.intp)]
 
 
@@ -219,6 +219,12 @@ def solid(colour: str, opacity: float = 1.0) -> int:
     alpha = round(opacity * 255)
     red, green, blue = (round(channel * alpha / 255) for channel in rgb(colour))
     return alpha << 24 | red << 16 | green << 8 | blue
+
+
+@lru_cache(maxsize=16)
+def _fading_table(colour: str) -> np.ndarray:
+    """One colour from nothing to opaque, (LEVELS,)."""
+    return np.array([solid(colour, level / (LEVELS - 1)) for level in range(LEVELS)], np.uint32)
 
 
 @lru_cache(maxsize=16)
