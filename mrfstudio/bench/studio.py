@@ -235,6 +235,8 @@ def seconds_to(act: Callable[[], Any], done: Callable[[], bool], turn: Callable[
     began = time.perf_counter()
     act()
     while not done():
+        if time.perf_counter() - began > PATIENCE:
+            raise RuntimeError(f"Nothing came within {PATIENCE:.0f} s.")
         turn()
         time.sleep(0.0005)
     return time.perf_counter() - began

@@ -25,6 +25,7 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import AnyEvidence
 from mrfstudio.engine.inference.contract import Algorithm, State
 from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.interruption import Interrupted
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.threads import WORTH_TWO
 from mrfstudio.engine.workspaces.contract import LaneView, Workspace
@@ -179,7 +180,7 @@ class Stage:
             return lane.algorithm.init(lane.model, self.evidence(document, lane.model))
 
     def tick(self, moment: Moment) -> Moment:
-        """One iteration of every lane that runs."""
+        """One iteration of every lane that runs. May raise `Interrupted`, see `interruption`."""
         moment = self.begun(moment)
         lanes = (self._step(moment, lane) if lane.status == "running" else lane for lane in moment.lanes)
         return replace(moment, lanes=tuple(lanes), iteration=moment.iteration + 1)
@@ -191,6 +192,8 @@ class Stage:
             state = self._next_state(moment.document, lane)
         except StudioError as error:
             return _stopped(lane, f"Stopped before iteration {iteration}: {error}")
+        except Interrupted:
+            raise
         except Exception as error:  # a fault in one algorithm must not take the session and the other lanes with it
             log.exception("Iteration %d of lane %d failed", iteration, lane.number)
             return _stopped(lane, f"An internal error, written to the log, stopped iteration {iteration}: {error}")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Scalars
+from mrfstudio.engine.inference.contract import LogPartition
+from mrfstudio.engine.interruption import Interrupted
 from mrfstudio.engine.lanes import Lane, Moment, Stage
 from mrfstudio.engine.workspaces.contract import LaneView
 
@@ -30,9 +33,12 @@ class Course:
     log_partition_kind: str | None = None
     reported: int = 0
     strip_reported: int = 0
+    unfinished: tuple[Scalars, Lane, LaneView] | None = None
+    """Scalars of the newest iteration that still lack their log Z."""
 
     def cut(self, iteration: int) -> None:
         """Forget what came after an iteration."""
+        self.finish(None)
         while self.scalars and self.scalars[-1].iteration > iteration:
             self.scalars.pop()
         while self.strip and self.strip[-1][0] > iteration:
@@ -41,6 +47,17 @@ class Course:
         self.strip_reported = min(self.strip_reported, len(self.strip))
         if not self.scalars:
             self.log_partition_kind = None
+
+    def finish(self, log_partition: LogPartition | None) -> None:
+        """Give the newest scalars their log Z, or none."""
+        if self.unfinished is None:
+            return
+        scalars, _, _ = self.unfinished
+        self.unfinished = None
+        if log_partition is not None:
+            scalars = replace(scalars, log_partition=_finite(log_partition.value))
+            self.log_partition_kind = log_partition.kind
+        self.scalars.append(scalars)
 
     def add_small(self, small: Small, base: int) -> None:
         """Add a picture to the strip of an edit; the strip of an earlier one ends."""
@@ -72,9 +89,31 @@ class Measurer:
             assert view is not None  # it has stepped
             course = self.courses.setdefault(lane.number, Course())
             with torch.no_grad(), self._stage.pinned(lane.state):
-                course.scalars.append(self._scalars(lane, view, course))
+                course.finish(None)
+                course.unfinished = (self._scalars(lane, view), lane, view)
+                if not self._is_due(lane, view):
+                    course.finish(None)
+                elif not self._stage.workspace.log_partition_later(view):
+                    course.finish(_log_partition(lane, view))
                 if strip and moment.iteration - lane.base <= STRIP:
                     course.add_small((moment.iteration, self._stage.workspace.thumbnail(view)), lane.base)
+
+    def is_unfinished(self) -> bool:
+        """Whether a log Z is still to be computed: it takes long, so a picture is shown before."""
+        return any(course.unfinished for course in self.courses.values())
+
+    def finish(self) -> None:
+        """Compute what is unfinished."""
+        for course in self.courses.values():
+            if course.unfinished is not None:
+                _, lane, view = course.unfinished
+                with torch.no_grad(), self._stage.pinned(lane.state):
+                    course.finish(_log_partition(lane, view))
+
+    def _is_due(self, lane: Lane, view: LaneView) -> bool:
+        """Whether an iteration's log Z is wanted. Counted from the last edit: a stroke must not wait for it."""
+        stride = self._stage.workspace.log_partition_stride(view)
+        return bool(stride) and ((lane.iteration - lane.base) % stride == 0 or lane.status != "running")
 
     def fill_strips(self, moments: Iterable[Moment], now: Moment) -> None:
         """Make the strips from key-frames, in order, for a view that did not want them before."""
@@ -88,19 +127,11 @@ class Measurer:
                 if fresh and not known and view is not None and 0 < moment.iteration - lane.base <= STRIP:
                     course.add_small((moment.iteration, self._stage.workspace.thumbnail(view)), lane.base)
 
-    def _scalars(self, lane: Lane, view: LaneView, course: Course) -> Scalars:
+    def _scalars(self, lane: Lane, view: LaneView) -> Scalars:
         measured: Mapping[str, float] = {}
-        value: float | None = None
-        try:
+        with suppress(StudioError):  # beliefs have no value here; the next step stops the lane and says why
             measured = self._stage.workspace.measure(view)
-            stride = self._stage.workspace.log_partition_stride(view)
-            # Counted from the last edit: while somebody paints, the next stroke must not wait for a free energy.
-            if stride and ((lane.iteration - lane.base) % stride == 0 or lane.status != "running"):
-                found = lane.algorithm.log_partition(lane.model, view.evidence, view.state)
-                value, course.log_partition_kind = found.value, found.kind
-        except StudioError:
-            pass  # beliefs have no value here; the next step stops the lane and says why
-        return Scalars(lane.iteration, lane.residual, _finite(value), **{k: _finite(v) for k, v in measured.items()})
+        return Scalars(lane.iteration, lane.residual, None, **{k: _finite(v) for k, v in measured.items()})
 
     def take(self, lane: int) -> tuple[tuple[Scalars, ...], tuple[Small, ...], str | None]:
         """Scalars and small pictures of a lane since they were last taken, and what kind of log Z it gives."""
@@ -113,6 +144,13 @@ class Measurer:
         """Where the timeline was cut since this was last asked."""
         cut, self._cut = self._cut, None
         return cut
+
+
+def _log_partition(lane: Lane, view: LaneView) -> LogPartition | None:
+    # Left out as other measures are, and where somebody interrupts, who waits for a picture and not for log Z.
+    with suppress(StudioError, Interrupted):
+        return lane.algorithm.log_partition(lane.model, view.evidence, view.state)
+    return None
 
 
 def _finite(value: float | None) -> float | None:

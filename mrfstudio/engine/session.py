@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from mrfstudio.engine.commands import (
@@ -35,6 +36,7 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.history import BUDGET
 from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.interruption import Interrupted, interruptible
 from mrfstudio.engine.lanes import Moment, Stage
 from mrfstudio.engine.measuring import Measurer
 from mrfstudio.engine.reporter import Reporter
@@ -135,7 +137,7 @@ class Session:
     @property
     def wait(self) -> float | None:
         """Seconds until `advance` has something to do: 0 now, None never."""
-        if self._dirty or self.timeline.target is not None or self._goal is not None:
+        if self._dirty or self.measurer.is_unfinished() or self.timeline.target is not None or self._goal is not None:
             return 0.0
         waits = [LOOK_AGAIN] if self.comparer.waiting else []
         if self.running:
@@ -273,10 +275,11 @@ class Session:
 
     # Time -------------------------------------------------------------------------------------------------------------
 
-    def advance(self, budget: float) -> Frame | None:
+    def advance(self, budget: float, interrupted: Callable[[], bool] | None = None) -> Frame | None:
         """Compute whole iterations for about `budget` seconds and report; None if there is nothing new to say.
 
-        A frame that shows a new stroke comes before the next iteration; the call after it computes at least one.
+        A frame that shows a new stroke comes before the next iteration; the call after it computes at least one. An
+        iteration during which `interrupted()` becomes true is given up and leaves no trace.
         """
         deadline = self._clock() + budget
 
@@ -285,13 +288,9 @@ class Session:
 
         if self._answer_first:
             self._answer_first = False
-        elif self.timeline.target is not None:
-            self._walk(more)
         else:
-            while self._is_due():
-                self._tick()
-                if not more():
-                    break
+            with suppress(Interrupted), interruptible(interrupted) if interrupted else nullcontext():
+                self._work(more)
         if self.comparer.waiting and self.comparer.poll():
             self._dirty = True
         if not self._dirty:
@@ -299,6 +298,19 @@ class Session:
         self._dirty = False
         message, self._message = self._message, ""
         return self._reporter.frame(message)
+
+    def _work(self, more: Callable[[], bool]) -> None:
+        if self.measurer.is_unfinished():
+            self.measurer.finish()
+            self._dirty = True
+            return
+        if self.timeline.target is not None:
+            self._walk(more)
+            return
+        while self._is_due():
+            self._tick()
+            if self.measurer.is_unfinished() or not more():
+                break
 
     def _walk(self, more: Callable[[], bool]) -> None:
         if self.timeline.walk(more):

@@ -34,20 +34,15 @@ from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 BUDGET = 0.010
 """Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
 STOP_WITHIN = 0.1
-HOLD = 0.045
-"""Seconds after a brush segment in which the next one is awaited before an iteration begins: a segment that came in the
-middle of a long iteration would have to wait for its end."""
 SWITCH = 0.001
 """Seconds that the thread may keep the interpreter from the window; Python's own 5 ms are a third of a frame."""
 PAINTING = 0.2
 """Seconds after the last brush segment in which a stroke is taken to go on."""
 STARVE = 0.06
-"""Seconds after which an iteration follows a segment at once, so that labels follow the brush: right after a segment is
-when the next one is furthest. More where an iteration takes long."""
-QUICK = 0.006
-"""Seconds of an iteration that nobody notices waiting for: then none is held back."""
-SHARE = 6
-"""While somebody paints, iterations take at most one part in so many of the time."""
+"""Seconds without a whole iteration after which the next one is not given up for a brush segment, so that labels follow
+the brush. More where an iteration takes long."""
+SHARE = 5
+"""While somebody paints, iterations that cannot be given up take at most one part in so many of the time."""
 LOAD_WITHIN = 1.0
 """Seconds that the first picture may take before the catalogue is loaded all the same."""
 FRAME_TIME = 0.015
@@ -61,7 +56,7 @@ class Session(Protocol):
 
     def apply(self, command: Command, number: int | None = ...) -> Command | None: ...
 
-    def advance(self, budget: float) -> Frame | None: ...
+    def advance(self, budget: float, interrupted: Callable[[], bool] | None = ...) -> Frame | None: ...
 
     @property
     def wait(self) -> float | None:
@@ -101,7 +96,7 @@ class EngineThread(QObject):
         self._woken_at = 0.0
         self._woken_for = -1
         self._unseen = False
-        self._painted_at = self._iterated_at = self._iteration_seconds = self._hold_until = 0.0
+        self._painted_at = self._whole_at = self._iteration_seconds = 0.0
         self._iteration = -1
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._look_at = 0.0  # when the answers that wait for a job are looked at again
@@ -194,8 +189,6 @@ class EngineThread(QObject):
 
     def _idle(self, wait: float | None) -> bool:
         """Wait for something to do, at most `wait` seconds; False when the thread is to end."""
-        if wait == 0:
-            wait = max(0.0, self._hold_until - time.monotonic())
         with self._changed:
             beside = bool(self._beside) and self._helper is None
             if wait != 0 and not self._stopping and not len(self._queue) and not beside:
@@ -214,18 +207,11 @@ class EngineThread(QObject):
                     self._broken.discard(item.workspace)
                     desk.session(item.workspace).apply(item.command, item.number)
                     if item.command.stroke is not None:
-                        self._hold()
+                        self._painted_at = time.monotonic()
                 else:
                     self._answer(desk, item)
             except Exception as error:
                 self._refuse(item.number, error)
-
-    def _hold(self) -> None:
-        """A brush segment came: wait for the next one, unless the last iteration is long ago."""
-        self._painted_at = time.monotonic()
-        hungry = self._iterated_at + max(STARVE, SHARE * self._iteration_seconds)
-        goes_on = self._iteration_seconds < QUICK or self._painted_at > hungry
-        self._hold_until = 0.0 if goes_on else self._painted_at + HOLD
 
     def _refuse(self, number: int, error: Exception) -> None:
         if isinstance(error, StudioError):
@@ -300,7 +286,7 @@ class EngineThread(QObject):
         began = time.monotonic()
         try:
             # One iteration at a time while somebody paints: the next segment is near.
-            frame = session.advance(0.0 if began < self._painted_at + PAINTING else BUDGET)
+            frame = session.advance(0.0 if began < self._painted_at + PAINTING else BUDGET, self._interrupting(began))
         except Exception as error:
             self._give_up(workspace, session, error)
             return None
@@ -311,11 +297,19 @@ class EngineThread(QObject):
             if frame.iteration != self._iteration:
                 now = time.monotonic()
                 self._iteration_seconds = (now - began) / max(1, frame.iteration - self._iteration)
-                self._iteration, self._iterated_at = frame.iteration, now
+                self._iteration, self._whole_at = frame.iteration, now
             if frame.applied != self._woken_for:
                 self._woken_for = frame.applied
                 self._wake()
-        return session.wait
+        wait = session.wait
+        if wait != 0:
+            self._whole_at = time.monotonic()  # nothing is missing
+        return wait
+
+    def _interrupting(self, now: float) -> Callable[[], bool]:
+        """When to give up an iteration that begins now: if something is asked for, unless none was whole lately."""
+        hungry = now > self._whole_at + max(STARVE, SHARE * self._iteration_seconds)
+        return lambda: self._stopping or (not hungry and len(self._queue) > 0)
 
     def _wake_late(self) -> None:
         """Tell the window of frames that only show more iterations, sixty times a second at most."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class FakeSession:
         elif isinstance(command, Step):
             self.iteration += command.count
 
-    def advance(self, budget: float) -> Frame | None:
+    def advance(self, budget: float, interrupted: Callable[[], bool] | None = None) -> Frame | None:
         if self.fail_next:
             text, self.fail_next = self.fail_next, ""
             raise RuntimeError(text)
@@ -47,7 +47,11 @@ class FakeSession:
         if self.answer_first:  # an edit is shown before the next iteration
             self.answer_first = False
         elif self.playing:
-            time.sleep(self.seconds)
+            end = time.monotonic() + self.seconds
+            while time.monotonic() < end:
+                if interrupted is not None and interrupted():
+                    return None
+                time.sleep(0.001)
             self.iteration += self.per_advance
         self.serial += 1
         scalars = tuple(Scalars(i + 1, 1 / (i + 1)) for i in range(first, self.iteration))

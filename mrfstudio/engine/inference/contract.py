@@ -142,6 +142,10 @@ class Algorithm(Parameters):
         """
         return self.kernel_for(model).beliefs(self, model, evidence, state)
 
+    def label_beliefs(self, model: Model, evidence: AnyEvidence, state: State) -> Tensor:
+        """Beliefs of labels, (…, labels), for models in which several states of a node bear the same label."""
+        return self.kernel_for(model).label_beliefs(self, model, evidence, state)
+
     def factor_beliefs(self, model: Model, evidence: AnyEvidence, state: State) -> list[Tensor]:
         """Normalised beliefs of factors; on a factor graph one tensor (k_1, …, k_r, n) for each group."""
         return self.kernel_for(model).factor_beliefs(self, model, evidence, state)
@@ -183,6 +187,10 @@ class Kernel:
 
     def beliefs(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> Tensor:
         raise NotImplementedError
+
+    def label_beliefs(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> Tensor:
+        summed: Tensor = model.label_beliefs(self.beliefs(algorithm, model, evidence, state))
+        return summed
 
     def factor_beliefs(self, algorithm: Any, model: Any, evidence: Any, state: Any) -> list[Tensor]:
         raise Unsupported(f"{algorithm.name} gives no beliefs of factors on a {model.kind}.")

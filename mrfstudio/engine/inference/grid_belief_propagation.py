@@ -7,8 +7,11 @@ Temperature 0, and temperatures too low for the linear domain, loop over the sen
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from functools import lru_cache
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import Tensor
@@ -16,20 +19,22 @@ from torch import Tensor
 from mrfstudio.engine.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.grid_kernel import (
-    SCALE_DOWN,
+from mrfstudio.engine.inference.grid_kernel import next_messages, span, uniform_messages, widest_span
+from mrfstudio.engine.inference.grid_steps import (
     Prepared,
-    advanced_messages,
-    linear_evidence,
-    multiply_all,
-    next_messages,
+    Products,
+    advanced,
+    label_beliefs,
     prepared,
-    span,
-    uniform_messages,
-    widest_span,
+    products,
+    state_beliefs,
 )
+from mrfstudio.engine.interruption import breathe
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.models.grid_shape import GridShape
+
+KEPT = 6
+"""Products of messages that are kept: one for each lane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +71,25 @@ class GridBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, old: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The undamped messages and the largest change of an entry."""
-        log_evidence, shape, ready = self._evidence(model, evidence), model.shape_of(evidence), _prepared(model)
-        flows = torch.is_grad_enabled() and any(t.requires_grad for t in (old, model.weights, log_evidence))
-        if old.numel() and not flows and algorithm.temperature == 1.0 and ready.span < widest_span(old.dtype):
-            linear = evidence.derived(model, "linear states", lambda: linear_evidence(log_evidence))
-            return advanced_messages(old, ready, linear, shape)
-        new = _proposal(old, model.potentials, log_evidence, shape, algorithm.temperature)
+        shape = model.shape_of(evidence)
+        if old.numel() and algorithm.temperature == 1.0 and _linear(model, evidence, old):
+            ready, labels = _prepared(model), self._label_evidence(model, evidence)
+            return advanced(old, _products(model, old), ready, labels, shape)
+        new = _proposal(old, model.potentials, self._evidence(model, evidence), shape, algorithm.temperature)
         with torch.no_grad():
             return new, torch.sub(new, old).abs_().amax() if old.numel() else old.new_zeros(())
 
     def beliefs(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
-        return _as_image(_state_beliefs(model, self._evidence(model, evidence), state.messages), evidence)
+        return _as_image(self._state_beliefs(model, evidence, state.messages), evidence)
+
+    def label_beliefs(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> Tensor:
+        """Without a look at the clones where the evidence alone is new."""
+        if not _linear(model, evidence, state.messages):
+            return super().label_beliefs(algorithm, model, evidence, state)
+        product = _products(model, state.messages)
+        return _as_image(label_beliefs(product, self._label_evidence(model, evidence)), evidence)
 
     def beliefs_without_evidence(self, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
         """Beliefs (…, H, W, S) from what the neighbours say, without the pixel's own evidence."""
@@ -104,11 +117,24 @@ class GridBeliefPropagation(Kernel):
     ) -> LogPartition:
         if algorithm.temperature != 1.0 or model.shape_of(evidence).batch != 1:
             return NO_LOG_PARTITION
-        value = _bethe(model, self._evidence(model, evidence), state.messages, model.shape_of(evidence))
+        beliefs = self._state_beliefs(model, evidence, state.messages)
+        value = _bethe(model, self._evidence(model, evidence), state.messages, beliefs, model.shape_of(evidence))
         return LogPartition(float(value), "estimate")
 
+    def _state_beliefs(self, model: GridMRF, evidence: Evidence, messages: Tensor) -> Tensor:
+        """Normalised beliefs (S, N). Without gradients a product of messages does, which is several times faster."""
+        if not _linear(model, evidence, messages):
+            return torch.softmax(self._evidence(model, evidence) + torch.log(messages).sum(0), 0)
+        product = _products(model, messages)
+        return state_beliefs(product, self._label_evidence(model, evidence), model.clones)
+
     def _evidence(self, model: GridMRF, evidence: Evidence) -> Tensor:
-        return evidence.derived(model, "states", lambda: _checked(model, evidence))
+        """(S, N)."""
+        return evidence.derived(model, "states", lambda: _checked(model, evidence, model.state_evidence(evidence)))
+
+    def _label_evidence(self, model: GridMRF, evidence: Evidence) -> Tensor:
+        """(labels, N)."""
+        return evidence.derived(model, "labels", lambda: _checked(model, evidence, model.label_evidence(evidence)))
 
 
 # By model, with the version of its weights: a trainer changes them in place.
@@ -118,29 +144,47 @@ _ready: WeakKeyDictionary[GridMRF, tuple[int, Prepared]] = WeakKeyDictionary()
 def _prepared(model: GridMRF) -> Prepared:
     version, ready = _ready.get(model, (-1, None))
     if ready is None or version != model.weights._version:
-        ready = prepared(model.potentials.detach())
+        ready = prepared(model.potentials.detach(), model.clones)
         _ready[model] = model.weights._version, ready
     return ready
 
 
-def _checked(model: GridMRF, evidence: Evidence) -> Tensor:
-    log_evidence = model.state_evidence(evidence)
+def _linear(model: GridMRF, evidence: Evidence, messages: Tensor) -> bool:
+    """Whether `grid_steps` can do it: no gradients are wanted, and messages stay in the range of floats."""
+    flowing = messages.requires_grad or model.weights.requires_grad or evidence.differentiated
+    return not (flowing and torch.is_grad_enabled()) and _prepared(model).span < widest_span(messages.dtype)
+
+
+# The products of the messages that were last looked at. Each is needed twice, by the picture and by the next iteration,
+# and for every stroke between.
+_recent: OrderedDict[int, tuple[ref[Tensor], int, Products]] = OrderedDict()
+_recent_lock = threading.Lock()
+
+
+def _products(model: GridMRF, messages: Tensor) -> Products:
+    key, version = id(messages), model.weights._version
+    with _recent_lock:
+        known = _recent.get(key)
+    if known is not None and known[0]() is messages and known[1] == version:
+        return known[2]
+    made = products(messages, _prepared(model))
+    with _recent_lock:
+        _recent[key] = ref(messages), version, made
+        _recent.move_to_end(key)
+        for old in [k for k, (tensor, _, _) in _recent.items() if tensor() is None]:
+            del _recent[old]
+        while len(_recent) > KEPT:
+            _recent.popitem(last=False)
+    return made
+
+
+def _checked(model: GridMRF, evidence: Evidence, log_evidence: Tensor) -> Tensor:
     dead = torch.isneginf(log_evidence).all(0)
     if bool(dead.any()):
         image = model.shape_of(evidence).height * model.shape_of(evidence).width
         row, column = divmod(int(dead.int().argmax()) % image, model.shape_of(evidence).width)
         raise ContradictoryEvidence(f"(row {row}, column {column})")
     return log_evidence
-
-
-def _state_beliefs(model: GridMRF, log_evidence: Tensor, messages: Tensor) -> Tensor:
-    """Normalised beliefs (S, N). Without gradients a product of messages does, which is several times faster."""
-    ready = _prepared(model)
-    wide = ready.span >= widest_span(messages.dtype)
-    if wide or (torch.is_grad_enabled() and (messages.requires_grad or log_evidence.requires_grad)):
-        return torch.softmax(log_evidence + torch.log(messages).sum(0), 0)
-    product = torch.exp(log_evidence - log_evidence.amax(0, keepdim=True))
-    return multiply_all(messages, product, torch.empty_like(product), ready.stride).mul_(SCALE_DOWN)
 
 
 def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:
@@ -193,6 +237,7 @@ def _log_domain(old: Tensor, potentials: Tensor, log_evidence: Tensor, shape: Gr
     return torch.stack(received)
 
 
+@lru_cache(maxsize=64)  # a few shapes, asked for at every log Z
 def _ends(shape: GridShape, direction: int) -> tuple[Tensor, Tensor]:
     """Pixel numbers (batch, edges) of the first and second ends of all edges of one direction."""
     row, column = shape.directions[direction]
@@ -203,7 +248,7 @@ def _ends(shape: GridShape, direction: int) -> tuple[Tensor, Tensor]:
     return first.flatten(1), second.flatten(1)
 
 
-def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridShape) -> Tensor:
+def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, beliefs: Tensor, shape: GridShape) -> Tensor:
     """log Z_Bethe = Σ_edges log Z_ij + Σ_i (1 - degree_i) log Z_i, in about the time of one iteration.
 
     From beliefs instead of totals every edge's term lacks log Z_i + log Z_j, and the second sum becomes Σ_i log Z_i.
@@ -211,13 +256,14 @@ def _bethe(model: GridMRF, log_evidence: Tensor, messages: Tensor, shape: GridSh
     """
     if _prepared(model).span >= widest_span(messages.dtype):  # a quotient can be as large as e^span
         messages, log_evidence = messages.double(), log_evidence.double()
+        beliefs = torch.softmax(log_evidence + torch.log(messages).sum(0), 0)
     potentials = model.potentials.detach().to(messages.dtype)
-    beliefs = _state_beliefs(model, log_evidence, messages)
     # log Z_i from the most probable state alone: its unnormalised weight over its belief.
     top, best = beliefs.max(0, keepdim=True)
     weight = log_evidence.gather(0, best) + torch.log(messages.gather(1, best.expand(len(messages), -1, -1))).sum(0)
     value = (weight - torch.log(top)).sum(dtype=torch.float64)
     for d, matrix in enumerate(potentials):
+        breathe()
         senders, receivers = shape.shift(d)
         near, near_scale = _scaled(beliefs[:, senders], messages[shape.opposite(d)][:, senders])
         far, far_scale = _scaled(beliefs[:, receivers], messages[d][:, receivers])

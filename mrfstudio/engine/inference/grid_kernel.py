@@ -25,6 +25,7 @@ from torch import Tensor
 
 from mrfstudio.engine.inference.spare_memory import SpareMemory
 from mrfstudio.engine.models.grid_shape import GridShape
+from mrfstudio.engine.recycling import recycled
 
 _SPARE = SpareMemory()
 
@@ -202,36 +203,6 @@ class _Memory:
         _SPARE.give_back(self.flat)
 
 
-class Prepared(NamedTuple):
-    """What depends on the potentials alone: exp(W) (matrices, S, S), the rescaling stride and the span."""
-
-    factors: Tensor
-    stride: int
-    span: float
-
-
-def prepared(potentials: Tensor) -> Prepared:
-    """Once for a model whose potentials stay, instead of at every iteration."""
-    return Prepared(exponentiated(potentials), rescaling_stride(potentials), span(potentials))
-
-
-@torch.no_grad()
-def advanced_messages(messages: Tensor, ready: Prepared, evidence: Tensor, shape: GridShape) -> tuple[Tensor, Tensor]:
-    """`next_messages` without gradients from `linear_evidence`, and the largest change of an entry of a message."""
-    states, pixels = evidence.shape
-    flat = _SPARE.take((3 * states + shape.connectivity) * pixels, evidence)
-    work, norms = flat[: (3 * states + shape.connectivity) * pixels].split(
-        (3 * states * pixels, shape.connectivity * pixels)
-    )
-    work, norms = work.view(3, states, pixels), norms.view(-1, pixels)
-    received = torch.empty_like(messages)
-    multiply_all(messages, evidence, work[2], ready.stride)
-    send(work[2], messages, ready.factors, shape, received, norms, work)
-    extremes = [torch.aminmax(torch.sub(new, old, out=work[0])) for new, old in zip(received, messages, strict=True)]
-    _SPARE.give_back(flat)
-    return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
-
-
 def _unroll(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> _Memory:
     """Run all iterations from uniform messages and keep them."""
     factors, stride = exponentiated(potentials), rescaling_stride(potentials)
@@ -289,7 +260,7 @@ class _UnrolledRun(torch.autograd.Function):
 
 def uniform_messages(shape: GridShape, states: int, like: Tensor) -> Tensor:
     """The messages before the first iteration, (directions, S, N), all one."""
-    return like.new_ones((shape.connectivity, states, shape.pixels))
+    return recycled((shape.connectivity, states, shape.pixels), like).fill_(1.0)
 
 
 def next_messages(messages: Tensor, potentials: Tensor, log_evidence: Tensor, shape: GridShape) -> Tensor:

@@ -196,11 +196,14 @@ class GridMRF:
         log_table = torch.stack([torch.log(self.emission), torch.log1p(-self.emission)]).to(self.weights.dtype)
         return Evidence(log_table[(~seen).long()])
 
+    def label_evidence(self, evidence: Evidence) -> Tensor:
+        """Evidence (…, H, W, labels) as (labels, N)."""
+        return evidence.log_potentials.reshape(-1, self.labels).t().to(self.weights.dtype).contiguous()
+
     def state_evidence(self, evidence: Evidence) -> Tensor:
         """Evidence (…, H, W, labels) given to every clone, as the kernel wants it: (S, N)."""
-        log = evidence.log_potentials
-        flat = log.reshape(-1, self.labels).t().to(self.weights.dtype)
-        return flat.index_select(0, self.label_of_state.to(log.device))
+        flat = self.label_evidence(evidence)
+        return flat.index_select(0, self.label_of_state.to(flat.device))
 
     def shape_of(self, evidence: Evidence) -> GridShape:
         """Batch and image size of evidence (…, H, W, labels)."""

@@ -9,6 +9,7 @@ from torch import Tensor
 # (row step, column step) of the stored matrices W[d][state at pixel, state at pixel + step]: right, down, down-right,
 # down-left. The directions after them are their opposites and use the transposed matrices.
 STEPS: tuple[tuple[int, int], ...] = ((0, 1), (1, 0), (1, 1), (1, -1))
+_DIRECTIONS = {2 * n: STEPS[:n] + tuple((-row, -column) for row, column in STEPS[:n]) for n in (2, 4)}
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,7 @@ class GridShape:
     @property
     def directions(self) -> tuple[tuple[int, int], ...]:
         """Steps of all directions; direction d + matrices is opposite to d."""
-        forward = STEPS[: self.matrices]
-        return forward + tuple((-row, -column) for row, column in forward)
+        return _DIRECTIONS[self.connectivity]
 
     def opposite(self, direction: int) -> int:
         """Index of the opposite direction."""

@@ -186,6 +186,10 @@ class Workspace:
         """At every how many iterations log Z is worth its time; 0 is never."""
         return 1
 
+    def log_partition_later(self, view: LaneView) -> bool:
+        """Whether log Z takes so long that the iteration's picture is shown before."""
+        return False
+
     def place(self, document: Document, model: Any, name: str, index: tuple[int, ...]) -> str:
         """Where an entry of a state's tensor lies, in words."""
         return f"entry {', '.join(map(str, index))} of its {name}"

@@ -94,8 +94,7 @@ class SegmentWorkspace(LabelWorkspace):
     # What is shown ----------------------------------------------------------------------------------------------------
 
     def label_beliefs(self, view: LaneView) -> Tensor:
-        model: GridMRF = view.model
-        return model.label_beliefs(view.beliefs)
+        return view.algorithm.label_beliefs(view.model, view.evidence, view.state)
 
     def pictures(
         self, names: tuple[str, ...], view: LaneView, window: Window, first: LaneView | None
@@ -136,9 +135,11 @@ class SegmentWorkspace(LabelWorkspace):
 
     def log_partition_stride(self, view: LaneView) -> int:
         """Every iteration of small images; of larger ones every third or fifth, or it would take half of the time."""
-        height, width = view.document.shape
-        entries = height * width * view.model.states
+        entries = _entries(view)
         return 1 if entries <= SMALL else 3 if entries <= LARGE else 5
+
+    def log_partition_later(self, view: LaneView) -> bool:
+        return _entries(view) > LARGE
 
     def place(self, document: Document, model: GridMRF, name: str, index: tuple[int, ...]) -> str:
         if name == "messages" and len(index) == 3:
@@ -168,6 +169,11 @@ def ownership_angles(model: GridMRF) -> NDArray[np.float32]:
             total += sign * lean[:, None] * np.array([column, -row]) / math.hypot(row, column)
     angle = np.arctan2(total[:, 1], total[:, 0])
     return np.where(np.hypot(*total.T) > 1e-6, angle, np.nan).astype(np.float32)
+
+
+def _entries(view: LaneView) -> int:
+    height, width = view.document.shape
+    return int(height * width * view.model.states)
 
 
 def _clones(view: LaneView, labels: NDArray[np.float32]) -> NDArray[np.int16]:

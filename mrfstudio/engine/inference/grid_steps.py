@@ -1,0 +1,126 @@
+"""Iterations of the cloned grid as a session needs them: without gradients, and they can be given up on the way.
+
+Evidence is the same for all clones of a label, so a product of messages is kept by label:
+
+    ∏_d messages[d](s) = weight(label of s) · within(s),     Σ_{s of a label} within(s) = 1.
+
+Beliefs of labels are then softmax(log weight + log evidence): a stroke changes them without a look at any clone. And
+what the next iteration begins with is what the beliefs of this one were shown from.
+
+Whole (S, N) matrices at every step, although they do not fit a core's own cache: pieces of them were slower, because
+their rows lie far apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.inference.grid_kernel import SCALE_DOWN, exponentiated, rescaling_stride, span
+from mrfstudio.engine.interruption import breathe
+from mrfstudio.engine.models.grid_shape import GridShape
+from mrfstudio.engine.recycling import recycled
+
+
+class Prepared(NamedTuple):
+    """What depends on the model alone: exp(W) (matrices, S, S), the rescaling stride, the span, clones by label."""
+
+    factors: Tensor
+    stride: int
+    span: float
+    clones: tuple[int, ...]
+
+
+class Products(NamedTuple):
+    """∏_d messages[d] by label: `within` (S, N) sums to 1 over the clones of a label; `log_weight` (labels, N)."""
+
+    within: Tensor
+    log_weight: Tensor
+
+
+def prepared(potentials: Tensor, clones: tuple[int, ...]) -> Prepared:
+    """Once for a model whose potentials stay, instead of at every iteration."""
+    return Prepared(exponentiated(potentials), rescaling_stride(potentials), span(potentials), clones)
+
+
+@torch.no_grad()
+def products(messages: Tensor, ready: Prepared) -> Products:
+    """The product of all messages (directions, S, N) to each pixel."""
+    within = torch.mul(messages[0], messages[1], out=recycled(messages.shape[1:], messages))
+    parts = within.split(ready.clones)
+    log_weight = within.new_zeros((len(parts), within.shape[1]))
+    for count, message in enumerate(messages[2:], start=2):
+        if count % ready.stride == 0:
+            for part, log in zip(parts, log_weight, strict=True):
+                largest = part.amax(0)
+                part.div_(largest)
+                log.add_(largest.log_())
+        within.mul_(message)
+    for part, log in zip(parts, log_weight, strict=True):
+        total = part.sum(0)
+        part.div_(total)
+        log.add_(total.log_())
+    return Products(within, log_weight)
+
+
+def label_beliefs(product: Products, log_evidence: Tensor) -> Tensor:
+    """Beliefs of labels (labels, N) under evidence (labels, N) in logarithms."""
+    return torch.softmax(product.log_weight + log_evidence, 0)
+
+
+def state_beliefs(product: Products, log_evidence: Tensor, clones: tuple[int, ...]) -> Tensor:
+    """Beliefs of states (S, N)."""
+    return _spread(product.within, label_beliefs(product, log_evidence), clones)
+
+
+def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...]) -> Tensor:
+    """`within` (S, N) times the number (labels, N) of its label."""
+    spread = recycled(within.shape, within)
+    for part, number, target in zip(within.split(clones), by_label, spread.split(clones), strict=True):
+        torch.mul(part, number, out=target)
+    return spread
+
+
+@torch.no_grad()
+def advanced(
+    messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor, shape: GridShape
+) -> tuple[Tensor, Tensor]:
+    """One sum-product update of messages (directions, S, N), and the largest change of an entry of one.
+
+    `product` is that of the same messages; `log_evidence` (labels, N).
+    """
+    # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
+    raised = product.log_weight + log_evidence
+    raised.sub_(raised.amax(0, keepdim=True)).sub_(math.log(SCALE_DOWN)).exp_()
+    raised.div_(raised.sum(0, keepdim=True).mul_(SCALE_DOWN))
+    total = _spread(product.within, raised, ready.clones)
+    received = recycled(messages.shape, messages)
+    cavity, raw = (recycled(total.shape, total) for _ in range(2))
+    extremes = []
+    for direction in range(shape.connectivity):
+        breathe()
+        matrix = ready.factors[direction % shape.matrices]
+        torch.div(total, messages[shape.opposite(direction)], out=cavity)
+        torch.mm(matrix.t() if direction < shape.matrices else matrix, cavity, out=raw)
+        raw.div_(raw.sum(0).mul_(1.0 / len(raw)))
+        _move(raw, shape, direction, received[direction])
+        extremes.append(torch.aminmax(torch.sub(received[direction], messages[direction], out=cavity)))
+    return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
+
+
+def _move(sent: Tensor, shape: GridShape, direction: int, out: Tensor) -> None:
+    """Write messages by sender (S, N) to `out` by receiver; 1 where nobody sends.
+
+    The same step for every state is one step for the whole matrix: what crosses from a state to the next one ends
+    where nobody sends, and is overwritten.
+    """
+    row, column = shape.directions[direction]
+    offset = row * shape.width + column
+    size = sent.numel()
+    if abs(offset) < size:
+        origin, target = slice(max(-offset, 0), size - max(offset, 0)), slice(max(offset, 0), size - max(-offset, 0))
+        out.view(-1)[target] = sent.view(-1)[origin]
+    shape.fill_border(out, direction, 1.0)
