@@ -28,10 +28,8 @@ from mrfstudio.engine.inference.grbm_messages import (
     pixel_beliefs,
     write_messages,
 )
-from mrfstudio.engine.inference.spare_memory import SpareMemory
 from mrfstudio.engine.models.grbm import GRBM
-
-_SPARE = SpareMemory()
+from mrfstudio.engine.recycling import recycled
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +62,11 @@ class GrbmBeliefPropagation(Kernel):
             eta, lam = _at(rows, state.information), _at(rows, state.precision)
             new_eta, new_lam = next_messages(rows, eta, lam)
             return _stepped(algorithm, rows, state, (eta, lam), (new_eta, new_lam))
-        size = rows.weights.numel()
-        block = _SPARE.take(7 * size, rows.weights)
-        eta, lam, new_eta, new_lam, *scratch = block[: 7 * size].view(7, *rows.weights.shape)
+        eta, lam, new_eta, new_lam, *scratch = recycled((7, *rows.weights.shape), rows.weights)
         for messages, place in ((state.information, eta), (state.precision, lam)):
             torch.index_select(messages.reshape(-1, model.hidden), 0, rows.places, out=place)
         write_messages(rows, *pixel_beliefs(rows, eta, lam), eta, lam, new_eta, new_lam, scratch)
-        stepped = _stepped(algorithm, rows, state, (eta, lam), (new_eta, new_lam), scratch[0])
-        _SPARE.give_back(block)
-        return stepped
+        return _stepped(algorithm, rows, state, (eta, lam), (new_eta, new_lam), scratch[0])
 
     def beliefs(
         self, algorithm: BeliefPropagation, model: GRBM, evidence: GaussianEvidence, state: GaussianMessages
@@ -123,9 +117,8 @@ def _stepped(
 
 
 def _put_back(rows: Rows, at_rows: Tensor, shape: torch.Size) -> Tensor:
-    whole = at_rows.new_zeros((shape[:-1].numel(), shape[-1]))
-    whole[rows.places] = at_rows
-    return whole.reshape(shape)
+    whole = recycled((shape[:-1].numel(), shape[-1]), at_rows).zero_()
+    return whole.index_copy_(0, rows.places, at_rows).reshape(shape)
 
 
 @torch.no_grad()

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.inference.grbm_messages import Rows, bounded_beliefs, write_messages
-from mrfstudio.engine.inference.spare_memory import SpareMemory
+from mrfstudio.engine.recycling import recycled
 
 
 def unrolled_beliefs(rows: Rows, iterations: int, readouts: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -75,9 +75,6 @@ class _Unrolled(torch.autograd.Function):
         return back.g_weights, back.into_information, back.into_precision, back.into_bias, None, None, None
 
 
-_MEMORY = SpareMemory()
-
-
 @dataclass(frozen=True, eq=False)
 class _Kept:
     """Of every iteration: messages eta, lam (iterations + 1, rows, hidden), beliefs (…, rows), logits (…, hidden)."""
@@ -88,21 +85,15 @@ class _Kept:
     precision: Tensor
     inside: Tensor
     logits: Tensor
-    block: Tensor
 
     @classmethod
     def empty(cls, weights: Tensor, bias: Tensor, iterations: int) -> _Kept:
         count, rows = iterations + 1, len(weights)
-        size = 2 * count * weights.numel()
-        block = _MEMORY.take(size, weights)
-        eta, lam = block[:size].view(2, count, *weights.shape)
+        eta, lam = recycled((2, count, *weights.shape), weights)
         eta[0], lam[0] = 0, 0
         information, precision = weights.new_empty((2, count, rows))
         inside = torch.empty((count, rows), dtype=torch.bool, device=weights.device)
-        return cls(eta, lam, information, precision, inside, bias.new_empty((iterations, *bias.shape)), block)
-
-    def __del__(self) -> None:
-        _MEMORY.give_back(self.block)
+        return cls(eta, lam, information, precision, inside, bias.new_empty((iterations, *bias.shape)))
 
 
 def _scratch(like: Tensor, count: int) -> list[Tensor]:

@@ -23,11 +23,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.inference.spare_memory import SpareMemory
 from mrfstudio.engine.models.grid_shape import GridShape
 from mrfstudio.engine.recycling import recycled
-
-_SPARE = SpareMemory()
 
 # A product of messages is scaled to the sum 2^60, so that states far less probable stay above the smallest float.
 SCALE_DOWN = 2.0**-60
@@ -189,8 +186,7 @@ class _Memory:
             "work": (3, states, pixels),
         }
         lengths = [math.prod(size) for size in sizes.values()]
-        self.flat = _SPARE.take(sum(lengths), like)
-        parts = self.flat[: sum(lengths)].split(lengths)
+        parts = recycled((sum(lengths),), like).split(lengths)
         views = {name: part.view(size) for (name, size), part in zip(sizes.items(), parts, strict=True)}
         self.messages, self.totals, self.norms = views["messages"], views["totals"], views["norms"]
         self.deltas, self.work = views["deltas"], views["work"]
@@ -198,9 +194,6 @@ class _Memory:
 
     def sent(self, step: int) -> _Sent:
         return _Sent(self.messages[step + 1], self.messages[step], self.totals[step], self.norms[step])
-
-    def give_back(self) -> None:
-        _SPARE.give_back(self.flat)
 
 
 def _unroll(potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int) -> _Memory:
@@ -253,7 +246,6 @@ class _UnrolledRun(torch.autograd.Function):
             outer = _send_backward(gamma, memory.sent(step), factors, shape, into_factors, new, memory.work)
             into_evidence.add_(outer)
             old, new = new, old
-        memory.give_back()
         ctx.memory = None
         return into_factors.mul_(factors), into_evidence, None, None
 
