@@ -5,6 +5,10 @@
 
 One step is one step of Adam; parameters and moments are part of the state. λ is held for the first half of the planned
 steps and then grows, while the learning rate falls: a small λ finds the minimum, a large one makes beliefs consistent.
+
+Strong factors would begin with beliefs of nearly 0 and 1, where softmax has no slope left. With S ≥ 1 the strength of
+the factors, potentials are therefore softened to β log φ with β from 1/S to 1 over the first half of the plan, and
+scores and λ are counted in units of that strength: b_α = softmax(β (start_α + S scores_α)), β S λ.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import choice, integer, number
+from mrfstudio.engine.catalogue import choice, flag, integer, number
 from mrfstudio.engine.energy import region_log_partition
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import Kernel, LogPartition, State, kernel, nothing_changed
@@ -23,16 +27,17 @@ from mrfstudio.engine.inference.generalized_bp import double_loop
 from mrfstudio.engine.inference.on_regions import OnRegions, region_potentials
 from mrfstudio.engine.inference.region_network import RegionNetwork
 from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph
+from mrfstudio.engine.regions.objective import objective
 from mrfstudio.engine.regions.tables import RegionTables
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 FLOOR = 0.05
 """Where the learning rate ends, as a part of what it began with: a run can go on after its plan."""
+MILD = 1.5
+"""Root mean square of log-factors up to which nothing is softened: couplings drawn from N(0, 1) stay as they are."""
 SWEEPS = 20
 """Sweeps of the double loop that the start from it takes."""
-TINY = 1e-30
-"""Stands for a belief of 0 inside logarithms, so that gradients stay finite."""
 
 
 class EnergyNetwork(OnRegions):
@@ -47,13 +52,16 @@ class EnergyNetwork(OnRegions):
     steps: int = integer(
         200, "Planned steps of the optimiser: what the growth of λ is spread over.", low=2, logarithmic=True
     )
-    learning_rate: float = number(0.001, "How far one step of Adam goes.", low=0, low_open=True, logarithmic=True)
+    learning_rate: float = number(0.002, "How far one step of Adam goes.", low=0, low_open=True, logarithmic=True)
     start: str = choice(
-        "potentials",
-        ("potentials", "uniform", "double-loop"),
-        "First beliefs of the roots: their own potentials, uniform ones, or a few sweeps of a double loop.",
+        "double-loop",
+        ("double-loop", "potentials", "uniform"),
+        "First beliefs of the roots: a few sweeps of a double loop, their own potentials, or uniform ones.",
     )
-    embedding: int = integer(200, "Numbers in the vector of a variable.", low=1, high=4096, advanced=True)
+    annealing: bool = flag(
+        True, "Strong factors are softened at first and have their full strength after half of the planned steps."
+    )
+    embedding: int = integer(64, "Numbers in the vector of a variable.", low=1, high=4096, advanced=True)
     attention: int = integer(1, "Attention layers.", low=0, high=16, advanced=True)
     residual_layers: int = integer(
         2,
@@ -84,6 +92,16 @@ class EnergyNetwork(OnRegions):
         falling = 0.5 + 0.5 * math.cos(math.pi * self._second_half(iteration))
         return self.learning_rate * (FLOOR + (1 - FLOOR) * falling)
 
+    def strength_of(self, graph: FactorGraph, evidence: Evidence) -> float:
+        """S ≥ 1: by how much the factors of a graph are stronger than mild ones."""
+        if not self.annealing:
+            return 1.0
+        return evidence.derived(graph, "strength of factors", lambda: max(1.0, _spread(graph) / MILD))
+
+    def softening_at(self, iteration: int, strength: float) -> float:
+        """β of a step: from 1/S to 1 over the first half of the plan."""
+        return float(strength ** min(iteration / (self.steps / 2) - 1, 0.0))
+
     def _second_half(self, iteration: int) -> float:
         half = self.steps / 2
         return min(max((iteration - half) / half, 0.0), 1.0)
@@ -91,8 +109,8 @@ class EnergyNetwork(OnRegions):
 
 @dataclass(frozen=True, eq=False)
 class NetworkState(State):
-    """Parameters (…, n) with Adam's moments, the scores that the network's are added to, and log-beliefs of regions
-    (…, entries): those at which the last gradient was taken.
+    """Parameters (…, n) with Adam's moments, `offset` (…, entries) from log-potentials to the scores that the network's
+    are added to, and log-beliefs of regions (…, entries): those at which the last gradient was taken.
 
     `residual` is the larger of the largest change of a region's belief and of `consistency`, the largest disagreement
     of a region with its parent.
@@ -101,7 +119,7 @@ class NetworkState(State):
     parameters: Tensor
     first: Tensor
     second: Tensor
-    base: Tensor
+    offset: Tensor
     log_beliefs: Tensor
     consistency: Tensor
 
@@ -113,35 +131,39 @@ class EnergyNetworkOnGraph(Kernel):
     def init(self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence) -> NetworkState:
         tables = algorithm.tables(model)
         potentials = region_potentials(model, tables, evidence)
-        base = _base(algorithm.start, tables, potentials)
+        offset = _offset(algorithm.start, tables, potentials)
         batch = potentials.shape[:-1]
         parameters = algorithm.network(model).start(algorithm.seed, potentials.device, batch)
         nothing = torch.zeros_like(parameters)
-        beliefs = tables.averaged(tables.normalise(base).exp())
         unknown = nothing_changed(potentials)
-        return NetworkState(0, unknown, parameters, nothing, nothing, base, _log(beliefs), unknown)
+        log_beliefs = objective(tables).log_beliefs(potentials + offset)
+        return NetworkState(0, unknown, parameters, nothing, nothing, offset, log_beliefs, unknown)
 
     def step(
         self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
     ) -> NetworkState:
         tables, network = algorithm.tables(model), algorithm.network(model)
         potentials = region_potentials(model, tables, evidence)
-        base = state.base
-        if algorithm.start != "double-loop":  # evidence may have changed since the state began
-            base = _base(algorithm.start, tables, potentials)
+        base = potentials + state.offset  # evidence may have changed since the state began
         with torch.enable_grad():
             parameters = state.parameters.detach().requires_grad_()
-            roots = tables.normalise(base + network.scores(parameters).to(base.dtype)).exp()
-            beliefs = tables.averaged(roots)
-            loss, gap = penalised_energy(tables, potentials, beliefs, algorithm.penalty_at(state.iteration))
-            (gradient,) = torch.autograd.grad(loss.sum(), parameters)
-        log_beliefs = _log(beliefs.detach())
-        consistency = gap.detach().abs().max() if gap.numel() else log_beliefs.new_zeros(())
+            scores = network.scores(parameters)
+        strength = algorithm.strength_of(model, evidence)
+        soft = algorithm.softening_at(state.iteration, strength)
+        unit = soft * strength
+        slope = objective(tables).slope(
+            soft * potentials,
+            soft * base + unit * scores.detach().to(base.dtype),
+            unit * algorithm.penalty_at(state.iteration),
+        )
+        (gradient,) = torch.autograd.grad(scores, parameters, (unit * slope.gradient).to(scores.dtype))
+        log_beliefs, gap = slope.log_beliefs, slope.gap
+        consistency = gap.abs().max() if gap.numel() else log_beliefs.new_zeros(())
         change = (log_beliefs.exp() - state.log_beliefs.exp()).abs().max()
         number = state.iteration + 1
         moved, first, second = _adam(state, gradient, number, algorithm.rate_at(state.iteration))
         return NetworkState(
-            number, torch.maximum(change, consistency), moved, first, second, base, log_beliefs, consistency
+            number, torch.maximum(change, consistency), moved, first, second, state.offset, log_beliefs, consistency
         )
 
     def beliefs(self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState) -> Tensor:
@@ -160,15 +182,6 @@ class EnergyNetworkOnGraph(Kernel):
         return LogPartition(float(value), "estimate")
 
 
-def penalised_energy(
-    tables: RegionTables, potentials: Tensor, beliefs: Tensor, penalty: float
-) -> tuple[Tensor, Tensor]:
-    """F_R + λ Σ of squared disagreements (Eq. 4.12), (…), and the disagreements (…, messages)."""
-    energy = (tables.counting.to(potentials) * beliefs * (_log(beliefs) - potentials)).sum(-1)
-    gap = tables.to_children(beliefs) - beliefs.index_select(-1, tables.of_children.to(beliefs.device))
-    return energy + penalty * gap.square().sum(-1), gap
-
-
 def _adam(state: NetworkState, gradient: Tensor, number: int, rate: float) -> tuple[Tensor, Tensor, Tensor]:
     """Parameters and moments after step `number`, counted from 1. Overwrites `gradient`: every fresh array of this
     size costs more than the arithmetic on it.
@@ -179,18 +192,27 @@ def _adam(state: NetworkState, gradient: Tensor, number: int, rate: float) -> tu
     return torch.addcdiv(state.parameters, first, scale, value=-rate / (1 - BETAS[0] ** number)), first, second
 
 
-def _log(beliefs: Tensor) -> Tensor:
-    return torch.log(beliefs.clamp(min=TINY))
+def _spread(graph: FactorGraph) -> float:
+    """Root mean square of log-factors around the mean of each, over what is not forbidden."""
+    total, count = 0.0, 0
+    for group in graph.groups:
+        tables = group.tables.detach().flatten(0, -2)
+        allowed = ~tables.isneginf()
+        values = tables.masked_fill(~allowed, 0.0)
+        means = values.sum(0) / allowed.sum(0).clamp(min=1)
+        total += float(((values - means).square() * allowed).sum())
+        count += int(allowed.sum())
+    return math.sqrt(total / max(count, 1))
 
 
-def _base(start: str, tables: RegionTables, potentials: Tensor) -> Tensor:
-    """Scores to begin with. Forbidden entries stay so, whatever the start."""
+def _offset(start: str, tables: RegionTables, potentials: Tensor) -> Tensor:
+    """From log-potentials to the scores to begin with. Forbidden entries stay so, whatever the start."""
     if start == "potentials":
-        return potentials
+        return torch.zeros_like(potentials)
     if start == "uniform":
-        return torch.where(potentials < FORBIDDEN / 2, potentials, torch.zeros_like(potentials))
+        return torch.where(potentials < FORBIDDEN / 2, torch.zeros_like(potentials), -potentials)
     loop = double_loop(tables)
     multipliers, log_beliefs = loop.start(potentials)
     for _ in range(SWEEPS):
         multipliers, log_beliefs, _ = loop.turn(potentials, multipliers, log_beliefs)
-    return log_beliefs
+    return log_beliefs - potentials

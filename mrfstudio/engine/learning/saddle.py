@@ -25,7 +25,7 @@ from mrfstudio.engine.learning.contract import BatchContext, BatchResult, Traini
 from mrfstudio.engine.learning.density import Density, DensityLearner, density_of
 from mrfstudio.engine.registry import LEARNERS
 
-KEPT = ("parameters", "first", "second", "base", "log_beliefs")
+KEPT = ("parameters", "first", "second", "offset", "log_beliefs")
 """What of the network's state a checkpoint keeps, beside the count of its steps."""
 
 
@@ -56,6 +56,8 @@ class Saddle(DensityLearner):
         return made.replace(
             penalty=self.penalty,
             growth=1.0,
+            annealing=False,
+            start="potentials",  # those of the present model, which the network follows
             learning_rate=self.network_rate,
             embedding=self.embedding,
             attention=self.attention,
@@ -109,6 +111,6 @@ def kept(state: NetworkState) -> dict[str, Tensor]:
 
 def restored(tensors: Mapping[str, Tensor]) -> NetworkState:
     """The network's state from named tensors."""
-    unknown = torch.full((), torch.inf, dtype=tensors["base"].dtype)
+    unknown = torch.full((), torch.inf, dtype=tensors["offset"].dtype)
     fields = {name: tensors[name] for name in KEPT}
     return NetworkState(int(tensors["iteration"]), unknown, consistency=unknown, **fields)

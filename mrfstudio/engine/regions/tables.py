@@ -187,27 +187,6 @@ class RegionTables:
         numbers = self.regions.counting[self.order].astype(np.float64)
         return torch.from_numpy(np.repeat(numbers, self.sizes[self.order]))
 
-    def averaged(self, roots: Tensor) -> Tensor:
-        """Beliefs of all regions from those of the roots: each is the mean of what its parents say (Eq. 4.11)."""
-        tables = roots
-        for depth in range(1, int(self.regions.levels.max()) + 1):
-            means = self._from_parents[0](self.to_children(tables)) * self._from_parents[1].to(roots)
-            tables = torch.where(self._depths.to(roots.device) == depth, means, tables)
-        return tables
-
-    @cached_property
-    def _from_parents(self) -> tuple[GatherSum, Tensor]:
-        incoming: list[list[np.ndarray]] = [[] for _ in self.sizes]
-        for number, child in enumerate(self.edges[:, 1].tolist()):
-            incoming[child].append(self.message_offsets[number] + np.arange(self.sizes[child]))
-        counts = np.array([max(len(i), 1) for i in incoming], dtype=np.float64)[self.order]
-        weights = torch.from_numpy(np.repeat(1 / counts, self.sizes[self.order]))
-        return GatherSum(self.blocks, self._by_block(lambda region: incoming[region]), self.message_size), weights
-
-    @cached_property
-    def _depths(self) -> Tensor:
-        return torch.from_numpy(np.repeat(self.regions.levels[self.order], self.sizes[self.order]))
-
     def node_beliefs(self, tables: Tensor) -> Tensor:
         """Marginals of single variables from the smallest region around each, packed (…, size)."""
         return self._nodes[0](tables).index_select(-1, self._nodes[1].to(tables.device))

@@ -1,0 +1,124 @@
+"""The penalised free energy of regions as a function of the roots' scores, with its gradient written out.
+
+With r the beliefs of roots, b = A r those of all regions (each the mean of what its parents say) and D b what parents
+and children disagree about, both linear:
+
+    F + λ ‖D b‖²,     ∂/∂b = c (log b - log φ) + 2λ Dᵀ D b,     ∂/∂r = Aᵀ ∂/∂b,     ∂/∂s = r (∂/∂r - Σ r ∂/∂r)
+
+for scores s with r = softmax(s) on each root. The constant c that c b log b adds to ∂/∂b drops out, because the beliefs
+of a region always sum to 1. A and D are made once for a region graph: no pass over levels, nothing for autograd.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from mrfstudio.engine.regions.tables import RegionTables
+
+TINY = 1e-30
+"""Stands for a belief of 0 inside logarithms, so that gradients stay finite."""
+
+
+class Slope(NamedTuple):
+    """Log-beliefs of regions (…, entries), disagreements (…, messages), and the gradient by the scores (…, entries)."""
+
+    log_beliefs: Tensor
+    gap: Tensor
+    gradient: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap:
+    """A sparse matrix (rows, columns) by its entries that are not 0."""
+
+    rows: Tensor
+    columns: Tensor
+    values: Tensor
+    height: int
+    width: int
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> LinearMap:
+        entries = matrix.tocoo()
+        rows, columns = (torch.from_numpy(np.asarray(part, dtype=np.int64)) for part in entries.coords)
+        return cls(rows, columns, torch.from_numpy(entries.data), *matrix.shape)
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """(…, columns) → (…, rows)."""
+        return self._sum(vectors, self.columns, self.rows, self.height)
+
+    def transposed(self, vectors: Tensor) -> Tensor:
+        """(…, rows) → (…, columns)."""
+        return self._sum(vectors, self.rows, self.columns, self.width)
+
+    def _sum(self, vectors: Tensor, source: Tensor, target: Tensor, size: int) -> Tensor:
+        terms = vectors.index_select(-1, source.to(vectors.device)) * self.values.to(vectors)
+        found = vectors.new_zeros((*vectors.shape[:-1], size))
+        return found.scatter_add_(-1, target.to(vectors.device).expand(terms.shape), terms)
+
+
+class Objective:
+    """The layout for one region graph."""
+
+    def __init__(self, tables: RegionTables) -> None:
+        self.tables = tables
+        said, held = _said(tables), _held(tables)
+        self.disagreement = LinearMap.of(said - held)
+        counts = np.asarray(held.sum(0))
+        mean = sparse.diags_array(1 / np.maximum(counts, 1)) @ held.T @ said
+        depths = np.repeat(tables.regions.levels[tables.order], tables.sizes[tables.order])
+        averaged = sparse.diags_array((depths == 0).astype(np.float64)).tocsr()
+        for depth in range(1, int(depths.max()) + 1):
+            averaged = averaged + sparse.diags_array((depths == depth).astype(np.float64)) @ mean @ averaged
+        self.averaged = LinearMap.of(averaged.tocsr())
+
+    def log_beliefs(self, scores: Tensor) -> Tensor:
+        """Log-beliefs of all regions for scores of roots; what stands in the places of other regions is no matter."""
+        return log_of(self.averaged(self.tables.normalise(scores).exp()))
+
+    def slope(self, potentials: Tensor, scores: Tensor, penalty: float) -> Slope:
+        """Where scores of roots (…, entries) lead, and the gradient of the penalised energy by them."""
+        tables = self.tables
+        roots = tables.normalise(scores).exp()
+        beliefs = self.averaged(roots)
+        log_beliefs = log_of(beliefs)
+        gap = self.disagreement(beliefs)
+        by_belief = (log_beliefs - potentials).mul_(tables.counting.to(potentials))
+        by_belief += self.disagreement.transposed(gap).mul_(2 * penalty)
+        weighted = self.averaged.transposed(by_belief).mul_(roots)
+        totals = [part.sum(-1, keepdim=True).expand_as(part).flatten(-2) for part in tables.by_block(weighted)]
+        return Slope(log_beliefs, gap, weighted.sub_(roots * torch.cat(totals, -1)))
+
+
+def objective(tables: RegionTables) -> Objective:
+    """The layout, made once for a region graph."""
+    return tables.structure.structural(("objective", id(tables)), lambda: Objective(tables))
+
+
+def log_of(beliefs: Tensor) -> Tensor:
+    """log b, with a floor for b = 0."""
+    return torch.log(beliefs.clamp(min=TINY))
+
+
+def _said(tables: RegionTables) -> sparse.csr_array:
+    """From region tables to what each parent says about each child, (messages, entries)."""
+    rows, columns, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
+    for (targets, entries, ratio), index in tables.to_children.groups:
+        rows.append(np.repeat(np.arange(start, start + targets * entries), ratio))
+        columns.append(index.numpy())
+        start += targets * entries
+    place = np.concatenate(rows), np.concatenate(columns)
+    return sparse.csr_array((np.ones(len(place[0])), place), shape=(tables.message_size, tables.size))
+
+
+def _held(tables: RegionTables) -> sparse.csr_array:
+    """From region tables to what each child holds itself, (messages, entries)."""
+    children = tables.of_children.numpy()
+    place = np.arange(len(children)), children
+    return sparse.csr_array((np.ones(len(children)), place), shape=(tables.message_size, tables.size))
