@@ -74,6 +74,7 @@ def _error(graph: FactorGraph) -> float:
     """Mean |error| over p(x_i = 1) of all nodes and p(x_i = 1, x_j = 1) of all edges."""
     exact = run_algorithm(Exact(), graph, graph.no_evidence()).state
     assert isinstance(exact, Solution)
+    assert exact.marginals is not None
     nodes, pairs = _solved(graph)
     ones = [[m[1] for m in graph.unpack(each)] for each in (nodes, exact.marginals)]
     both = [tables[0][1, 1].tolist() for tables in (pairs, exact.factor_marginals)]
@@ -107,7 +108,8 @@ class Plain:
 
     def loss(self, scores: Tensor, penalty: float) -> Tensor:
         """F_R + λ Σ of squared disagreements (Eq. 4.10-4.12)."""
-        regions, beliefs = self.tables.regions, {}
+        regions = self.tables.regions
+        beliefs: dict[int, Tensor] = {}
         loss = scores.new_zeros(())
         for region in self.order:
             start = int(self.tables.offsets[region])

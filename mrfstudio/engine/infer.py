@@ -61,7 +61,9 @@ def infer_file(
     evidence = graph.evidence(observed)
     if priors is not None:
         evidence = with_prior(graph, evidence, priors)
-    defaults = {} if bits == 64 else {"tolerance": 1e-6}  # 32 bits cannot resolve changes much smaller than this
+    defaults: dict[str, Any] = {} if algorithm.planned is None else {"iterations": algorithm.planned}
+    if bits != 64:  # 32 bits cannot resolve changes much smaller than this
+        defaults["tolerance"] = 1e-6
     stop = Limits(**{**defaults, **(limits or {})})
     return answer(algorithm, graph, evidence, stop, pairwise=pairwise, on_step=on_step)
 

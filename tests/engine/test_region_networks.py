@@ -1,12 +1,15 @@
 """RENN and the Bethe network: what they minimise, what a step is, and how near the truth they come."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.files.uai import write_uai
+from mrfstudio.engine.infer import infer_file
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.bethe_net import BetheNetwork
 from mrfstudio.engine.inference.energy_network import EnergyNetwork
@@ -248,6 +251,13 @@ def test_evidence_that_comes_later_is_taken_up_at_once() -> None:
     given = graph.evidence({4: 0})
     after = renn.beliefs(graph, given, renn.step(graph, given, state))
     assert graph.unpack(after)[4][1] < 1e-12
+
+
+def test_infer_takes_as_many_steps_as_are_planned(tmp_path: Path) -> None:
+    path = tmp_path / "grid.uai"
+    write_uai(path, ising_grid(2, 3, field=1.0, seed=1))
+    assert infer_file(path, "renn", parameters={"steps": 30, **SMALL})["iterations"] == 30
+    assert infer_file(path, "renn", parameters=SMALL, limits={"iterations": 7})["iterations"] == 7
 
 
 def test_forbidden_entries_do_not_count_as_strength() -> None:

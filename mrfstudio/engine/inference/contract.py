@@ -104,6 +104,11 @@ class Algorithm(Parameters):
     sampling: ClassVar[bool] = False
     """Whether the residual is an error of sampling: it may go up and down without anything diverging."""
 
+    @property
+    def planned(self) -> int | None:
+        """Iterations that are enough for a run that nobody limits; None where only convergence tells."""
+        return None
+
     def supports(self, model: Model) -> str | None:
         """None, or one sentence that says why not and names an algorithm that can."""
         # In this order: whether a value fits a protocol takes as long as a small iteration.

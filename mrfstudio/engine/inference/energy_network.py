@@ -73,6 +73,10 @@ class EnergyNetwork(OnRegions):
     )
     seed: int = integer(0, "The same seed begins with the same network.", low=0)
 
+    @property
+    def planned(self) -> int:
+        return self.steps
+
     def network(self, graph: FactorGraph) -> RegionNetwork:
         """The network for a graph's regions, made once."""
         tables = self.tables(graph)
