@@ -14,22 +14,25 @@ from PySide6.QtGui import (
     QDropEvent,
     QKeySequence,
     QPaintEvent,
+    QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QStackedWidget, QWhatsThis, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QStackedWidget, QWhatsThis, QWidget
 
 from mrfstudio.engine.frames import Frame, Loaded, ModelNote
 from mrfstudio.log import log_folder
 from mrfstudio.ui.actions import Actions, specs
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.dialogs.simple import TextDialog, about_text
+from mrfstudio.ui.docks import Docks
 from mrfstudio.ui.files import Files
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.menus import Menus
 from mrfstudio.ui.panels.badge import Badge
 from mrfstudio.ui.panels.lane_names import LETTERS
+from mrfstudio.ui.room import Room
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, dock
+from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways
 from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
@@ -54,10 +57,6 @@ class MainWindow(QMainWindow):
         self.controller, self.settings, self.theme = controller, settings, theme
         self.workspaces: dict[str, Workspace] = {}
         self._curves_made: set[str] = set()
-        self._extra_docks: dict[QDockWidget, str] = {}
-        self._hidden_docks: set[QDockWidget] = set()
-        self._beside_controls: QDockWidget | None = None
-        self._curves_height = 0  # while another dock has taken the place of the curves
         self._handed: list[ModelNote] = []
         self._painted = self._ready = False
         self.setObjectName("window")
@@ -75,7 +74,6 @@ class MainWindow(QMainWindow):
         controller.loaded.connect(self.on_loaded)
         controller.message.connect(self.message_bar.show_message)
         self.show_workspace(WORKSPACES[0].name)
-        self.menus.fill_panels(self._docks())
         self._first_layout = self.saveState()
         self._restore()
         self._follow_font()
@@ -91,18 +89,28 @@ class MainWindow(QMainWindow):
         self.centre, self.controls, self.curves = QStackedWidget(), QStackedWidget(), QStackedWidget()
         self.setCentralWidget(self.centre)
         self.message_bar = MessageBar(self.centre)
-        right, bottom = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        self.controls_dock = dock(self, "controls", "Model and layers", self.controls, right)
-        self.curves_dock = dock(self, "curves", "Curves", self.curves, bottom)
+        self.docks = Docks(self, self.controls, self.curves)
+        self.room = Room(self)
+        self.room.changed.connect(self._follow_room)
+        self.theme.changing.connect(self.room.make)
         self.theme.changed.connect(self._follow_font)
-        self.resizeDocks([self.curves_dock], [px(self, 190)], Qt.Orientation.Vertical)
 
     def _follow_font(self) -> None:
         """What does not grow with the text by itself."""
-        self.curves.setMinimumHeight(px(self, 120))
+        self.curves.setMinimumHeight(px(self, 100))
+        self.room.look()
 
-    def _docks(self) -> list[QDockWidget]:
-        return [self.controls_dock, self.curves_dock, *self._extra_docks]
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.room.look()
+
+    def _follow_room(self) -> None:
+        """Panels and buttons that take less room while the window is narrow for its text."""
+        self.docks.set_tabbed(self.room.tabbed)
+        self.rail.set_narrow(self.room.narrow)
+        self.help_label.setHidden(self.room.narrow)
+        for workspace in self.workspaces.values():
+            workspace.set_narrow(self.room.narrow)
 
     def _build_status(self) -> None:
         status = self.statusBar()
@@ -111,7 +119,8 @@ class MainWindow(QMainWindow):
         self.help_label.setToolTip("F1 shows every key; Shift+F1 explains what you click on.")
         margin = px(self, 8)
         self.badge.setContentsMargins(margin, 0, 0, 0)
-        self.help_label.setContentsMargins(margin, 0, margin, 0)
+        self.rates.setContentsMargins(0, 0, margin, 0)
+        self.help_label.setContentsMargins(0, 0, margin, 0)
         status.addWidget(self.badge, 1)
         status.addPermanentWidget(self.rates)
         status.addPermanentWidget(self.help_label)
@@ -169,9 +178,9 @@ class MainWindow(QMainWindow):
         workspace = self.workspace
         self.centre.setCurrentWidget(workspace.centre)
         self.controls.setCurrentIndex(list(self.workspaces).index(name))
-        self.controls_dock.setWindowTitle(workspace.controls_title)
+        self.docks.controls.setWindowTitle(workspace.controls_title)
         self.rail.mark(name)
-        self._show_docks_of(name)
+        self.docks.show_those_of(name)
         self._make_curves()
         self.message_bar.raise_()
         for _, spec in specs():
@@ -195,38 +204,20 @@ class MainWindow(QMainWindow):
         self.controls.addWidget(Scrolled(workspace.controls))
         self.curves.addWidget(QWidget())
         self.actions_.bind_canvas(workspace.canvas)
-        workspace.dock_toggled.connect(self._toggle_dock)
+        workspace.dock_toggled.connect(self.docks.toggle)
         workspace.status_changed.connect(self._show_status)
         workspace.model_ready.connect(self.hand_over)
         if isinstance(workspace, ConvergeWorkspace):
             workspace.graph_wanted.connect(self.files.open)
         for extra in workspace.extra_docks():
-            added = dock(self, extra.name, extra.title, extra.widget, extra.area)
-            self._place(added, extra.area)
-            added.setWhatsThis(extra.help)
-            added.hide()
-            if extra.shown:
-                self._hidden_docks.add(added)
-            added.visibilityChanged.connect(lambda shown, name=extra.name: workspace.on_dock(name, shown))
-            added.toggleViewAction().toggled.connect(self._keep_controls_narrow)
-            self._extra_docks[added] = name
+            self.docks.add(extra, workspace)
+        self.menus.fill_panels(self.docks.all())
+        workspace.set_narrow(self.room.narrow)
         if self.controller.engine is not None:
             workspace.on_loaded(self.controller.engine)
         for note in self._handed:
             if note.kind in workspace.model_kinds:
                 workspace.use_model(note)
-
-    def _place(self, added: QDockWidget, area: Qt.DockWidgetArea) -> None:
-        """All extra docks share two places, whichever workspace they are of: one more split would stack them up."""
-        if area == Qt.DockWidgetArea.BottomDockWidgetArea:
-            self.tabifyDockWidget(self.curves_dock, added)
-            added.toggleViewAction().toggled.connect(self._keep_curves_low)
-        elif self._beside_controls is not None:
-            self.tabifyDockWidget(self._beside_controls, added)
-        else:
-            # Between canvas and controls, so that the inspector stays beside it.
-            self.splitDockWidget(added, self.controls_dock, Qt.Orientation.Horizontal)
-            self._beside_controls = added
 
     def hand_over(self, note: ModelNote) -> None:
         """Give a newly trained model to the workspaces that can use its kind, now or when they are first opened."""
@@ -239,42 +230,6 @@ class MainWindow(QMainWindow):
         used = f"is now the model of {where}" if where else "is kept under this name"
         self.message_bar.show_message(f"{note.name} {used}; commands know it as --model {note.name}.")
 
-    def _show_docks_of(self, name: str) -> None:
-        """Docks of other workspaces hide, and come back with theirs."""
-        for each, owner in self._extra_docks.items():
-            each.toggleViewAction().setVisible(owner == name)
-            if owner != name and not each.isHidden():
-                self._hidden_docks.add(each)
-                each.hide()
-            elif owner == name and each in self._hidden_docks:
-                self._note_curves_height()
-                self._hidden_docks.discard(each)
-                each.show()
-
-    def _keep_controls_narrow(self, _: bool) -> None:
-        """A dock that comes takes its room from the canvas, and one that goes gives it back there."""
-        width = self.controls_dock.width()
-        # With the window as context: it may be gone by then.
-        QTimer.singleShot(0, self, lambda: self.resizeDocks([self.controls_dock], [width], Qt.Orientation.Horizontal))
-
-    def _note_curves_height(self) -> None:
-        """Before a dock may take the place of the curves."""
-        if self.isVisible() and not self.tabifiedDockWidgets(self.curves_dock):
-            self._curves_height = self.curves_dock.height()
-
-    def _keep_curves_low(self, shown: bool) -> None:
-        """A dock that needs more height than the curves gives it back when it goes."""
-        if not shown and self._curves_height:
-            height, self._curves_height = self._curves_height, 0
-            QTimer.singleShot(0, self, lambda: self.resizeDocks([self.curves_dock], [height], Qt.Orientation.Vertical))
-
-    def _toggle_dock(self, name: str) -> None:
-        for each in self._extra_docks:
-            if each.objectName() == name:
-                self._note_curves_height()
-                each.setVisible(each.isHidden())
-                each.raise_()
-
     def _make_curves(self) -> None:
         name = self.controller.workspace
         index = list(self.workspaces).index(name)
@@ -284,7 +239,7 @@ class MainWindow(QMainWindow):
             assert empty is not None
             self.curves.removeWidget(empty)
             empty.deleteLater()
-            self.curves.insertWidget(index, self.workspace.make_curves())
+            self.curves.insertWidget(index, Sideways(self.workspace.make_curves()))
         self.curves.setCurrentIndex(index)
 
     # Engine -----------------------------------------------------------------------------------------------------------
@@ -360,6 +315,7 @@ class MainWindow(QMainWindow):
 
     def restore_layout(self) -> None:
         self.restoreState(self._first_layout)
+        self.docks.arrange()
 
     def larger_text(self) -> None:
         self._set_scale(next((step for step in TEXT_STEPS if step > self.theme.scale + 0.01), TEXT_STEPS[-1]))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QActionGroup, QHideEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from mrfstudio.ui.icons import icon
+from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.theme import px
 
 if TYPE_CHECKING:
@@ -74,6 +75,12 @@ class Rail(QToolBar):
             if action.data() == name:
                 action.setChecked(True)
 
+    def set_narrow(self, narrow: bool) -> None:
+        """Pictures alone; the names are in the tool tips."""
+        style = Qt.ToolButtonStyle
+        self.setToolButtonStyle(style.ToolButtonIconOnly if narrow else style.ToolButtonTextUnderIcon)
+        self._follow_theme()
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
@@ -81,10 +88,11 @@ class Rail(QToolBar):
 
     def _follow_theme(self) -> None:
         self.setIconSize(QSize(px(self, 26), px(self, 26)))
+        narrow = self.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly
         for action, picture in self._icons.items():
             action.setIcon(icon(picture, self))
             button = self.widgetForAction(action)
-            button.setMinimumWidth(px(self, 68))
+            button.setMinimumWidth(0 if narrow else px(self, 68))
 
 
 class MessageBar(QFrame):
@@ -143,33 +151,16 @@ class MessageBar(QFrame):
         self.setGeometry((parent.width() - width) // 2, px(self, 92), width, height)
 
 
-class Elided(QLabel):
-    """One line that ends in dots where there is too little room; the tool tip has all of it."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setProperty("role", "muted")
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        words = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-        painter = QPainter(self)
-        painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, words)
-
-
 class Advice(Elided):
     """The line that says what to try. It keeps its place, so nothing moves when the words change."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, "muted")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("What to try")
 
     def show_text(self, text: str) -> None:
-        self.setText(text)
-        self.setToolTip(text)
+        self.set_words(text)
 
 
 class Rates(QLabel):
@@ -190,7 +181,9 @@ class Rates(QLabel):
 
     def sizeHint(self) -> QSize:
         hint = super().sizeHint()
-        return QSize(self.fontMetrics().horizontalAdvance("88888 iterations/s · 888 frames/s"), hint.height())
+        room = self.fontMetrics().horizontalAdvance("88888 iterations/s · 888 frames/s")
+        margins = self.contentsMargins()
+        return QSize(room + margins.left() + margins.right(), hint.height())
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -276,6 +269,11 @@ class Scrolled(QScrollArea):
         if event.type() == QEvent.Type.FontChange:
             self._font_changed = time.monotonic()
 
+    def shrink(self) -> None:
+        """What is inside takes less room from now on."""
+        self._font_changed = time.monotonic()
+        self._fit()
+
     def _fit(self) -> None:
         """At the same size of text it only grows, so that nothing jumps."""
         inside = self.widget()
@@ -285,6 +283,24 @@ class Scrolled(QScrollArea):
         needed = inside.minimumSizeHint().width() + room + 2 * self.frameWidth()
         if needed > self.minimumWidth() or time.monotonic() < self._font_changed + FONT_SETTLES:
             self.setMinimumWidth(needed)
+
+
+class Sideways(QScrollArea):
+    """A row that scrolls left and right where there is too little room, and needs all of its height."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self.setWidget(widget)
+        self.setWidgetResizable(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.horizontalScrollBar().rangeChanged.connect(self.updateGeometry)
+
+    def minimumSizeHint(self) -> QSize:
+        inside, bar = self.widget(), self.horizontalScrollBar()
+        assert inside is not None
+        room = bar.sizeHint().height() if bar.maximum() > 0 else 0
+        return QSize(px(self, 160), inside.minimumSizeHint().height() + room)
 
 
 def spaced(widgets: Sequence[QWidget], spacing: int) -> QWidget:

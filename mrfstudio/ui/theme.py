@@ -24,6 +24,8 @@ LARGEST_SCALE = 2.0
 class Theme(QObject):
     """The look of one application. Make one after the QApplication and keep it."""
 
+    changing = Signal(float)
+    """Before the size of the text changes: the `unit_of` to come, for who has to make room for it."""
     changed = Signal()
 
     def __init__(self, app: QApplication, mode: Mode = "system", scale: float = 1.0) -> None:
@@ -70,6 +72,7 @@ class Theme(QObject):
         self._app.styleHints().setColorScheme(scheme[self._mode])  # window frames and file dialogs follow too
         font = QFont(self._app.font())
         font.setPointSizeF(self._base_size * self._scale)
+        self.changing.emit(unit_of(font))
         self._app.setFont(font)
         self._app.setPalette(palette_of(self.colours))
         self._app.setStyleSheet(stylesheet(self.colours, unit_of(font)))

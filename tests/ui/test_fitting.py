@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.ui.panels.choice_box import ChoiceBox
+from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.shell import Scrolled
-from mrfstudio.ui.theme import Width, unit_of
+from mrfstudio.ui.theme import Theme, Width, unit_of
+from tests.ui.studio import studio_in
 
 
 def scaled(widget: QWidget, factor: float) -> None:
@@ -68,3 +72,93 @@ def test_what_scrolls_keeps_room_for_its_bar_and_shrinks_with_the_text(qtbot: Qt
     assert scrolled.minimumWidth() > 1.5 * before
     scaled(scrolled, 0.5)
     assert scrolled.minimumWidth() == before
+
+
+def test_every_workspace_fits_a_small_screen_with_text_of_twice_the_size(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        window = studio.window
+        window.resize(1280, 800)
+        for name in ("inpaint", "graph", "train", "segment"):
+            window.choose_workspace(name)
+            QApplication.processEvents()
+        studio.settle()
+        theme.set_scale(2.0)
+        for name in ("segment", "inpaint", "graph", "train"):
+            window.choose_workspace(name)
+            for _ in range(10):
+                QApplication.processEvents()
+            window.resize(1280, 800)
+            assert (window.width(), window.height()) == (1280, 800), name
+        theme.set_scale(1.0)
+        assert not window.room.narrow
+        studio.window.show_workspace("segment")
+        studio.settle()
+
+
+def test_where_there_is_little_room_tools_show_keys_and_panels_share_a_place(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        window, brush = studio.window, studio.segment.palette.tools["brush"]
+        window.resize(1280, 800)
+        clones = window.findChild(QDockWidget, "clones")
+        assert clones is not None
+        assert brush.text() == " Brush  B"
+        theme.set_scale(2.0)
+        assert brush.text() == " B"
+        assert brush.accessibleName() == "Brush"
+        window.docks.toggle("clones")
+        assert clones in window.tabifiedDockWidgets(window.docks.controls)
+        qtbot.waitUntil(lambda: not clones.visibleRegion().isEmpty())
+        window.docks.controls.raise_()
+        qtbot.waitUntil(lambda: clones.visibleRegion().isEmpty())
+        window.docks.toggle("clones")  # it was behind: it comes to the front instead of going away
+        qtbot.waitUntil(lambda: not clones.visibleRegion().isEmpty())
+        theme.set_scale(1.0)
+        assert brush.text() == " Brush  B"
+        assert clones not in window.tabifiedDockWidgets(window.docks.controls)
+        qtbot.waitUntil(lambda: clones.geometry().right() < window.docks.controls.geometry().left())
+
+
+def test_hidden_buttons_are_laid_out_anew_when_the_text_has_grown(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        window = studio.window
+        window.choose_workspace("inpaint")
+        window.show_workspace("segment")
+        theme.set_scale(2.0)
+        window.show_workspace("inpaint")
+        for button in (*studio.inpaint.palette.tools.values(), *studio.inpaint.palette.targets):
+            qtbot.waitUntil(lambda button=button: button.height() >= button.sizeHint().height())
+            assert button.width() >= button.sizeHint().width()
+        theme.set_scale(1.0)
+        window.show_workspace("segment")
+        studio.settle()
+
+
+def test_the_panels_of_every_workspace_can_be_shown_again_from_the_menu(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.window.choose_workspace("inpaint")
+        listed = [action.text() for action in studio.window.menus.panels.actions() if action.isVisible()]
+        assert "Gallery" in listed
+        assert "Clones" not in listed  # a panel of another workspace
+        studio.window.show_workspace("segment")
+        studio.settle()
+
+
+def test_a_line_without_room_ends_in_dots_and_its_tip_has_all_of_it(qtbot: QtBot) -> None:
+    line = Elided()
+    qtbot.addWidget(line)
+    line.set_words("iteration limit after 15 iterations", "It stopped.")
+    line.resize(80, 20)
+    assert line.shown_text().endswith("…")
+    assert line.toolTip() == "iteration limit after 15 iterations\nIt stopped."
+    line.resize(2000, 20)
+    assert line.shown_text() == line.text()

@@ -148,9 +148,9 @@ def test_a_run_is_watched_paused_stepped_changed_looked_back_used_and_stopped(st
     studio.qtbot.mouseClick(workspace.bar.start_button, Qt.MouseButton.LeftButton)
     until(studio, lambda: workspace.active is not None)
     assert not workspace.bar.start_button.isEnabled()
-    assert "reading the data" in workspace.bar.words.words
+    assert "reading the data" in workspace.bar.words.text()
     until(studio, lambda: workspace.look.snapshot is not None and workspace.active.step > 2)  # type: ignore[union-attr]
-    assert "images/s" in workspace.bar.words.words
+    assert "images/s" in workspace.bar.words.text()
     assert workspace.look.snapshot is not None
     assert [panel.title for panel in workspace.look.snapshot.queries[0]] == ["given", "answer", "truth"]
     assert len(workspace.picture.panels) == 8 + 4
@@ -246,7 +246,7 @@ def test_yesterdays_runs_are_there_compared_renamed_repeated_and_deleted(
     until(studio, lambda: workspace.look.snapshot is not None)
     assert workspace.look.shown is not None
     assert workspace.look.shown.name == "new"
-    assert workspace.bar.words.words.startswith("new: finished at step 6")
+    assert workspace.bar.words.text().startswith("new: finished at step 6")
     studio.qtbot.keyClick(workspace.wall, Qt.Key.Key_Space)
     assert workspace.active is None
     assert "has ended" in studio.messages[-1]

@@ -207,20 +207,20 @@ def test_panels_keep_their_places_after_a_look_at_every_workspace(qtbot: QtBot, 
     with studio_in(qtbot, theme, tmp_path) as studio:
         studio.start()
         window = studio.window
-        height = window.curves_dock.height()
+        height = window.docks.curves.height()
         for name in ("inpaint", "graph", "train", "segment"):
             window.show_workspace(name)
         studio.settle()
         for panel in ("clones", "comparison segment"):
-            window._toggle_dock(panel)
+            window.docks.toggle(panel)
             studio.settle()
         clones = window.findChild(QDockWidget, "clones")
         assert clones is not None
         assert clones.isVisible()
-        assert clones.geometry().right() < window.controls_dock.geometry().left()
-        assert clones.geometry().top() == window.controls_dock.geometry().top()
-        window._toggle_dock("comparison segment")
-        qtbot.waitUntil(lambda: abs(window.curves_dock.height() - height) <= 2)
+        assert clones.geometry().right() < window.docks.controls.geometry().left()
+        assert clones.geometry().top() == window.docks.controls.geometry().top()
+        window.docks.toggle("comparison segment")
+        qtbot.waitUntil(lambda: abs(window.docks.curves.height() - height) <= 2)
 
 
 def test_a_look_at_train_leaves_segment_as_it_was(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
@@ -341,14 +341,14 @@ def test_geometry_theme_and_panels_are_remembered(qtbot: QtBot, theme: Theme, tm
     with studio_in(qtbot, theme, tmp_path) as studio:
         studio.window.show()
         studio.window.resize(900, 640)
-        studio.window.curves_dock.hide()
+        studio.window.docks.curves.hide()
         studio.window.set_theme("dark")
     with studio_in(qtbot, theme, tmp_path) as studio:
         assert (studio.window.width(), studio.window.height()) == (1100, 760)  # the fixture's own size comes last
-        assert studio.window.curves_dock.isHidden()
+        assert studio.window.docks.curves.isHidden()
         assert studio.settings.theme == "dark"
         studio.do("restore_layout")
-        assert not studio.window.curves_dock.isHidden()
+        assert not studio.window.docks.curves.isHidden()
         studio.window.set_theme("light")
 
 

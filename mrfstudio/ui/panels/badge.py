@@ -6,10 +6,11 @@ import math
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from mrfstudio.engine.frames import LaneFrame, Status
 from mrfstudio.ui.colours import Colours, colours_of
+from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.theme import px
 
 HELP: dict[str, str] = {
@@ -30,13 +31,12 @@ class Badge(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.mark = Mark(self)
-        self.label = QLabel(self)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label = Elided(self)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.mark)
         row.addWidget(self.label, 1)
-        self.setSizePolicy(QSizePolicy.Policy.MinimumExpanding, QSizePolicy.Policy.Preferred)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.set_status("idle")
 
     @property
@@ -59,7 +59,7 @@ class Badge(QWidget):
         if text != self.label.text():
             self.label.setText(text)
             self.setAccessibleName(text)
-            self.setToolTip(help)
+            self.setToolTip(f"{text}\n{help}")
         self.mark.set_status(status)
 
     def sizeHint(self) -> QSize:

@@ -39,7 +39,8 @@ class CheckpointBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(px(self, 8))
-        row.addWidget(QLabel("Snapshots"))
+        self._heading = QLabel("Snapshots")
+        row.addWidget(self._heading)
         row.addWidget(self.slider, 1)
         row.addWidget(self.label)
         row.addWidget(self.follow)
@@ -48,6 +49,10 @@ class CheckpointBar(QWidget):
     @property
     def following(self) -> bool:
         return self.follow.isChecked()
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Without the word in front."""
+        self._heading.setHidden(narrow)
 
     def set_steps(self, steps: Sequence[int]) -> None:
         """The snapshots there are; asks for the newest if it is followed."""

@@ -12,11 +12,11 @@ from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
 from mrfstudio.ui.export import CSV, ExportError, ask_path, save_text
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.curves import Curves
+from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.panels.lane_names import LETTERS, lane_title
 from mrfstudio.ui.panels.scatter import MarginalScatter
 from mrfstudio.ui.panels.score_table import ScoreTable
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import Elided
 from mrfstudio.ui.theme import Width, px
 
 
@@ -40,7 +40,7 @@ class ComparisonPanel(QWidget):
         self.curves.command.connect(self.command)
         Width(self.curves, 300)
         self.scatter, self.table = MarginalScatter(), ScoreTable()
-        self.text = Elided()
+        self.text = Elided(role="muted")
         self.reference, self.copy, self.export = ChoiceBox(18), QPushButton("Copy"), QPushButton("Export…")
         self._dress()
         parts = QSplitter(Qt.Orientation.Horizontal)

@@ -44,8 +44,10 @@ class GraphForm(QWidget):
         self.summary.setProperty("role", "muted")
         self.strengths, self.form = ParameterForm(compact=True), ParameterForm(compact=True)
         rows = QFormLayout()
+        rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)  # with large text
         rows.addRow("&Graph", self.source)
         below = QFormLayout()
+        below.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         below.addRow("La&yout", self.layout_box)
         below.addRow("On &change", self.change)
         column = QVBoxLayout(self)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize
+from PySide6.QtCore import QSignalBlocker, QSize
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QButtonGroup, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.ui.canvas.graph_input import GRAPH_TOOLS, LARGEST_RADIUS, SMALLEST_RADIUS, GraphCanvas
 from mrfstudio.ui.canvas.graph_look import state_colour
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.icons import icon
-from mrfstudio.ui.panels.tool_palette import STEPS, palette_button, palette_slider
+from mrfstudio.ui.panels.palette import STEPS, Palette, PaletteButton
 from mrfstudio.ui.theme import px
 
 LARGEST_ON_SLIDER = 12.0
@@ -18,36 +18,23 @@ MOST_STATES = 10
 """States with a button and a digit of their own."""
 
 
-class GraphPalette(QWidget):
+class GraphPalette(Palette):
     """Buttons for everything that keys do on the canvas of graphs."""
 
+    longest = "Size: one node 8"
+
     def __init__(self, canvas: GraphCanvas, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(
+            "How far around the pointer evidence is given. Keys [ and ].",
+            "100 % forces the state, less only leans towards it.",
+            parent,
+        )
         self.canvas = canvas
-        self.tools = {
-            tool.name: palette_button(f" {tool.title}  {tool.key}", tool.title, tool.help, tool.key)
-            for tool in GRAPH_TOOLS
-        }
-        self.states: list[QToolButton] = []
-        self._tool_group, self._state_group = QButtonGroup(self), QButtonGroup(self)
-        self.size_label, self.strength_label = QLabel(), QLabel()
-        self.size_slider = palette_slider("Brush size", "How far around the pointer evidence is given. Keys [ and ].")
-        self.strength = palette_slider("Strength", "100 % forces the state, less only leans towards it.")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(px(self, 8), px(self, 8), px(self, 8), px(self, 8))
-        self._column.setSpacing(px(self, 2))
+        self.tools = {tool.name: PaletteButton(tool.title, tool.help, tool.key) for tool in GRAPH_TOOLS}
+        self.states: list[PaletteButton] = []
         for name, button in self.tools.items():
-            self._tool_group.addButton(button)
-            self._column.addWidget(button)
             button.clicked.connect(lambda _=False, name=name: canvas.choose_tool(name))
-        self._column.addSpacing(px(self, 12))
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(px(self, 2))
-        self._column.addLayout(self._rows)
-        self._column.addSpacing(px(self, 12))
-        for widget in (self.size_label, self.size_slider, self.strength_label, self.strength):
-            self._column.addWidget(widget)
-        self._column.addStretch(1)
+        self._tools.set_buttons([*self.tools.values()])
         self._connect()
         self.set_states(2)
 
@@ -57,28 +44,26 @@ class GraphPalette(QWidget):
         canvas.state_changed.connect(self._show_state)
         canvas.radius_changed.connect(self._show_radius)
         canvas.strength_changed.connect(self._show_strength)
-        self.size_slider.valueChanged.connect(lambda position: canvas.set_radius(radius_at(position)))
+        self.brush_size.valueChanged.connect(lambda position: canvas.set_radius(radius_at(position)))
         self.strength.valueChanged.connect(lambda position: canvas.set_strength(max(position, 1) / STEPS))
         self.tools[canvas.tool].setChecked(True)
-        self._show_radius(canvas.radius)
-        self._show_strength(canvas.strength)
+        self._show_numbers()
+
+    def _show_numbers(self) -> None:
+        self._show_radius(self.canvas.radius)
+        self._show_strength(self.canvas.strength)
 
     def set_states(self, count: int) -> None:
         """As many states as the graph has; digits choose them."""
         if len(self.states) == min(count, MOST_STATES):
             return
-        for button in self.states:
-            self._rows.removeWidget(button)
-            button.hide()
-            button.deleteLater()
         self.states = []
         for state in range(min(count, MOST_STATES)):
             help = f"Give evidence that nodes are in state {state}."
-            button = palette_button(f" State {state}  {state}", f"State {state}", help, str(state))
+            button = PaletteButton(f"State {state}", help, str(state))
             button.clicked.connect(lambda _=False, state=state: self.canvas.choose_state(state))
-            self._state_group.addButton(button)
-            self._rows.addWidget(button)
             self.states.append(button)
+        self._labels.set_buttons(self.states)
         if self.canvas.state >= count:
             self.canvas.choose_state(count - 1)
         self._show_state(self.canvas.state)
@@ -89,16 +74,19 @@ class GraphPalette(QWidget):
             self.states[state].setChecked(True)
 
     def _show_radius(self, radius: float) -> None:
-        self.size_label.setText("Size: one node" if radius <= SMALLEST_RADIUS else f"Size {2 * radius:.3g} nodes")
-        with QSignalBlocker(self.size_slider):
-            self.size_slider.setValue(position_of(radius))
+        one = radius <= SMALLEST_RADIUS
+        words = self.worded("Size:", "one node") if one else self.worded("Size", f"{2 * radius:.3g} nodes")
+        self.size_label.setText(words)
+        with QSignalBlocker(self.brush_size):
+            self.brush_size.setValue(position_of(radius))
 
     def _show_strength(self, strength: float) -> None:
-        self.strength_label.setText("Strength: hard" if strength >= 1 else f"Strength {strength:.0%}")
+        self.strength_label.setText(self.strength_words(strength))
         with QSignalBlocker(self.strength):
             self.strength.setValue(round(strength * STEPS))
 
     def _follow_theme(self) -> None:
+        super()._follow_theme()
         side = px(self, 18)
         for tool in GRAPH_TOOLS:
             self.tools[tool.name].setIcon(icon(tool.icon, self))
@@ -106,7 +94,6 @@ class GraphPalette(QWidget):
         for state, button in enumerate(self.states):
             button.setIcon(self._swatch(state, side))
             button.setIconSize(QSize(side, side))
-        self.size_label.setMinimumWidth(self.fontMetrics().horizontalAdvance("Size: one node 8"))
 
     def _swatch(self, state: int, side: int) -> QIcon:
         ratio, colours = self.devicePixelRatioF(), colours_of(self)
@@ -119,11 +106,6 @@ class GraphPalette(QWidget):
         painter.drawRect(2, 2, side - 4, side - 4)
         painter.end()
         return QIcon(pixmap)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._follow_theme()
 
 
 def radius_at(position: int) -> float:

@@ -16,6 +16,7 @@ from mrfstudio.ui.colours import colours_of, faded
 from mrfstudio.ui.theme import px
 
 COUNT = 15
+TALLEST = 46  # design pixels of a square
 
 
 class IterationStrip(QWidget):
@@ -34,7 +35,9 @@ class IterationStrip(QWidget):
         self._hover: int | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.setAccessibleName("First iterations")
         self.setAccessibleDescription("Left and right arrow keys go through the first fifteen iterations.")
         self.setToolTip("<b>First iterations</b><br>The result after each of the first fifteen. Click one to go there.")
@@ -69,10 +72,15 @@ class IterationStrip(QWidget):
     # Geometry ---------------------------------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:
-        return QSize(px(self, 600), px(self, 46) + self.fontMetrics().height())
+        return QSize(px(self, 600), px(self, TALLEST) + self.fontMetrics().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 240), self.sizeHint().height())
+        width = px(self, 240)
+        return QSize(width, self.heightForWidth(width))
+
+    def heightForWidth(self, width: int) -> int:
+        """Squares are no taller than they are wide: where they are many and small, the canvas gets the rest."""
+        return min(px(self, TALLEST), width // COUNT) + self.fontMetrics().height() + px(self, 2)
 
     def place(self, iteration: int) -> QRectF:
         """Where an iteration's picture is drawn, a square."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QSlider, QWidget
 
 from mrfstudio.ui.canvas.layers import ARROWS, Layer, direction_names
+from mrfstudio.ui.panels.choice_box import ChoiceBox
+from mrfstudio.ui.panels.elided import ElidedCheckBox
 from mrfstudio.ui.theme import px
 
 STEPS = 20
@@ -24,7 +26,7 @@ class LayerList(QWidget):
         self.boxes: dict[str, QCheckBox] = {}
         self._instead = {layer.name: layer.instead for layer in layers if layer.instead}
         self.sliders: dict[str, QSlider] = {}
-        self.directions = QComboBox(self)
+        self.directions = ChoiceBox(14, self)
         self.directions.setAccessibleName("Direction of messages")
         self.directions.setToolTip("<b>Direction</b><br>Only messages that travel this way, or the largest of all.")
         self.directions.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -86,7 +88,7 @@ class LayerList(QWidget):
         self.changed.emit()
 
     def _add(self, layer: Layer, row: int) -> None:
-        box = QCheckBox(layer.title)
+        box = ElidedCheckBox(layer.title)
         box.setChecked(layer.shown)
         box.setToolTip(f"<b>{layer.title}</b><br>{layer.help}")
         slider = QSlider(Qt.Orientation.Horizontal)

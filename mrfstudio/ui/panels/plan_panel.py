@@ -75,6 +75,7 @@ class Part(QWidget):
         self.fold.setAccessibleName(f"Parameters of the {title.lower()}")
         self.fold.toggled.connect(self._folded)
         self.top = QFormLayout()
+        self.top.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)  # with large text
         self.top.addRow(f"&{title}", self.box)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

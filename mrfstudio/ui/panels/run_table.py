@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QEvent, QSortFilterProxyModel, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
+    QGridLayout,
     QHeaderView,
     QLabel,
     QPushButton,
@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
 from mrfstudio.engine.training_frames import RunNote
 from mrfstudio.ui.panels.run_model import COLUMNS, SORT, RunModel
 from mrfstudio.ui.theme import px
+
+NARROW_ROW = 3  # buttons in a row where there is little room
 
 
 class RunTable(QWidget):
@@ -44,12 +46,13 @@ class RunTable(QWidget):
             "Tick several to compare their curves."
         )
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setWordWrap(True)
         self.empty.setProperty("role", "muted")
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.view)
         self.buttons: dict[str, QPushButton] = {}
-        row = QHBoxLayout()
+        self._row = QGridLayout()
         for name, text, help, act in (
             ("show", "Show", "Look at this run: its curves, its answers, its snapshots. (Return)", self.show_chosen),
             ("resume", "Resume", "Go on with a run that was stopped or interrupted.", self.resume_chosen),
@@ -62,15 +65,23 @@ class RunTable(QWidget):
             button.setAutoDefault(False)
             button.clicked.connect(act)
             self.buttons[name] = button
-            row.addWidget(button)
-        row.addStretch(1)
+        self.set_narrow(False)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.stack, 1)
-        column.addLayout(row)
+        column.addLayout(self._row)
         self.model.renamed.connect(self.renamed)
         self.model.ticked.connect(self.drawn_changed)
         self._show_buttons()
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Buttons in one row, or in two where there is little room."""
+        in_a_row = NARROW_ROW if narrow else len(self.buttons)
+        for index, button in enumerate(self.buttons.values()):
+            self._row.removeWidget(button)
+            self._row.addWidget(button, *divmod(index, in_a_row))
+        for column in range(len(self.buttons) + 1):
+            self._row.setColumnStretch(column, int(column == in_a_row))
 
     def _view(self) -> QTableView:
         view = QTableView()

@@ -2,73 +2,49 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QButtonGroup, QLabel, QSizePolicy, QSlider, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.ui.canvas import TOOLS, Canvas, Target
 from mrfstudio.ui.colours import Colours, colours_of
 from mrfstudio.ui.icons import icon
+from mrfstudio.ui.panels.palette import STEPS, Palette, PaletteButton
 from mrfstudio.ui.theme import px
 
 OUTSIDE = "Rectangle, ellipse and lasso then fill everything but what they go around."
 LARGEST_ON_SLIDER = 24.0  # pixels of radius; the keys go further
-STEPS = 100
 
 
-class ToolPalette(QWidget):
+class ToolPalette(Palette):
     """Buttons for everything that keys do on the canvas, so that nothing has to be remembered."""
 
     def __init__(self, canvas: Canvas, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(
+            "How wide the brush paints, in pixels of the picture. Keys [ and ].",
+            "How much a hint counts: 100 % forces the label, less only leans towards it.",
+            parent,
+        )
         self.canvas = canvas
-        self.tools = {
-            tool.name: palette_button(f" {tool.title}  {tool.key}", tool.title, tool.help, tool.key) for tool in TOOLS
-        }
-        self.outside = palette_button(" All but  X", "Everything but", OUTSIDE, "X")
+        self.tools = {tool.name: PaletteButton(tool.title, tool.help, tool.key) for tool in TOOLS}
+        self.outside = PaletteButton("Everything but", OUTSIDE, "X", "All but")
         self.outside.setAutoExclusive(False)
-        self.targets: list[QToolButton] = []
-        self._tool_group, self._target_group = QButtonGroup(self), QButtonGroup(self)
-        self.size_label, self.strength_label = QLabel(), QLabel()
-        self.brush_size = palette_slider(
-            "Brush size", "How wide the brush paints, in pixels of the picture. Keys [ and ]."
-        )
-        self.strength = palette_slider(
-            "Strength", "How much a hint counts: 100 % forces the label, less only leans towards it."
-        )
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(px(self, 8), px(self, 8), px(self, 8), px(self, 8))
-        self._column.setSpacing(px(self, 2))
+        self.targets: list[PaletteButton] = []
         for name, button in self.tools.items():
-            self._tool_group.addButton(button)
-            self._column.addWidget(button)
             button.clicked.connect(lambda _=False, name=name: canvas.choose_tool(name))
-        self._column.addWidget(self.outside)
-        self._column.addSpacing(px(self, 10))
-        self._labels = QVBoxLayout()
-        self._labels.setSpacing(px(self, 2))
-        self._column.addLayout(self._labels)
-        self._column.addSpacing(px(self, 10))
-        for widget in (self.size_label, self.brush_size, self.strength_label, self.strength):
-            self._column.addWidget(widget)
-        self._column.addStretch(1)
+        self._tools.set_buttons([*self.tools.values(), self.outside])
         self._connect()
         self.set_targets(canvas.tools.targets)
         self._follow_theme()
 
     def set_targets(self, targets: tuple[Target, ...]) -> None:
         """Other labels to paint with; digit keys choose them in this order."""
-        for button in self.targets:
-            self._labels.removeWidget(button)
-            button.hide()
-            button.deleteLater()
         self.targets = []
         for index, target in enumerate(targets):
-            button = palette_button(f" {target.title}  {index + 1}", target.title, target.help, str(index + 1))
+            button = PaletteButton(target.title, target.help, str(index + 1))
             button.clicked.connect(lambda _=False, index=index: self.canvas.choose_target(index))
-            self._target_group.addButton(button)
-            self._labels.addWidget(button)
             self.targets.append(button)
+        self._labels.set_buttons(self.targets)
         self.canvas.set_targets(targets)
         self._follow_theme()
 
@@ -83,8 +59,11 @@ class ToolPalette(QWidget):
         self.brush_size.valueChanged.connect(lambda position: canvas.set_radius(radius_at(position)))
         self.strength.valueChanged.connect(lambda position: canvas.set_strength(max(position, 1) / STEPS))
         self.tools[canvas.tools.tool].setChecked(True)
-        self._show_radius(canvas.tools.radius)
-        self._show_strength(canvas.tools.strength)
+        self._show_numbers()
+
+    def _show_numbers(self) -> None:
+        self._show_radius(self.canvas.tools.radius)
+        self._show_strength(self.canvas.tools.strength)
 
     def _show_target(self, index: int) -> None:
         if index < len(self.targets):
@@ -95,17 +74,17 @@ class ToolPalette(QWidget):
         self.strength_label.setEnabled(soft)
 
     def _show_radius(self, radius: float) -> None:
-        self.size_label.setText(f"Size {2 * radius:g} px")
+        self.size_label.setText(self.worded("Size", f"{2 * radius:g} px"))
         with QSignalBlocker(self.brush_size):
             self.brush_size.setValue(position_of(radius))
 
     def _show_strength(self, strength: float) -> None:
-        hard = strength >= 1
-        self.strength_label.setText("Strength: hard" if hard else f"Strength {strength:.0%}")
+        self.strength_label.setText(self.strength_words(strength))
         with QSignalBlocker(self.strength):
             self.strength.setValue(round(strength * STEPS))
 
     def _follow_theme(self) -> None:
+        super()._follow_theme()
         side = px(self, 18)
         for name, button in self.tools.items():
             button.setIcon(icon(name, self))
@@ -115,37 +94,6 @@ class ToolPalette(QWidget):
         for button, target in zip(self.targets, self.canvas.tools.targets, strict=False):
             button.setIcon(swatch(target, colours_of(self), side, self.devicePixelRatioF()))
             button.setIconSize(QSize(side, side))
-        # The longest texts decide the width, so that it does not change with the numbers.
-        room = self.fontMetrics().horizontalAdvance("Strength: hard 8")
-        self.size_label.setMinimumWidth(room)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._follow_theme()
-
-
-def palette_button(text: str, name: str, help: str, key: str) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setCheckable(True)
-    button.setAutoExclusive(True)
-    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-    button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus with the canvas
-    button.setAccessibleName(name)
-    button.setToolTip(f"<b>{name}</b> ({key})<br>{help}")
-    return button
-
-
-def palette_slider(name: str, help: str) -> QSlider:
-    slider = QSlider(Qt.Orientation.Horizontal)
-    slider.setRange(0, STEPS)
-    slider.setPageStep(10)
-    slider.setAccessibleName(name)
-    slider.setToolTip(f"<b>{name}</b><br>{help}")
-    slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    return slider
 
 
 def radius_at(position: int) -> float:

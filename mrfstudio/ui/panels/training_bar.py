@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mrfstudio.engine.training_frames import RunNote
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.icons import icon, tinted
+from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.theme import px
 
 STATES = {
@@ -79,7 +80,7 @@ class TrainingBar(QWidget):
         button.setText(name)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setAccessibleName(name)
-        button.setToolTip(help)
+        button.setToolTip(f"<b>{name}</b><br>{help}")
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
 
@@ -98,6 +99,13 @@ class TrainingBar(QWidget):
             self.pause_button.setAccessibleName(self.pause_button.text())
             self._follow_theme()
 
+    def set_narrow(self, narrow: bool) -> None:
+        """Pictures alone where there is no room for words; tool tips have them."""
+        style = Qt.ToolButtonStyle
+        for button in (self.pause_button, self.step_button, self.stop_button):
+            button.setToolButtonStyle(style.ToolButtonIconOnly if narrow else style.ToolButtonTextBesideIcon)
+        self._follow_theme()
+
     def set_words(self, words: str, part: float | None, help: str = "") -> None:
         """The line of progress; `part` in [0, 1], None where nothing runs."""
         self.words.set_words(words, help)
@@ -113,34 +121,13 @@ class TrainingBar(QWidget):
         self.start_button.setIcon(tinted("play", colours.accent_text, colours.outline))
         # The longer of two words: nothing moves when Pause becomes Resume.
         room = max(self.fontMetrics().horizontalAdvance(word) for word in ("Pause", "Resume"))
-        self.pause_button.setMinimumWidth(room + size.width() + px(self, 26))
+        narrow = self.pause_button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly
+        self.pause_button.setMinimumWidth(0 if narrow else room + size.width() + px(self, 26))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._follow_theme()
-
-
-class Elided(QLabel):
-    """One line that ends in an ellipsis where there is too little room; the tool tip has all of it."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.words = ""
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-
-    def set_words(self, words: str, help: str = "") -> None:
-        self.words = words
-        self.setToolTip(f"{words}\n{help}".strip())
-        self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self.words, Qt.TextElideMode.ElideRight, self.width()))
 
 
 class ProgressLine(QWidget):

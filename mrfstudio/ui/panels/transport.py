@@ -25,7 +25,7 @@ class TransportBar(QWidget):
         self._newest = 0
         self._oldest = 0
         self._iteration = 0
-        self._playing = False
+        self._playing = self._narrow = False
         self.restart = self._button("restart", "Restart", "Begin anew with the same evidence and the same seed.")
         self.back = self._button("step-back", "Step back", "Go back one iteration; messages are restored too.", ",")
         self.play = self._button("play", "Play", "Run iteration after iteration, or pause.", "Space")
@@ -71,6 +71,15 @@ class TransportBar(QWidget):
         if self.speed.currentData() != iterations_per_second:
             self.speed.setCurrentIndex(self.speed.findData(iterations_per_second))
 
+    def set_narrow(self, narrow: bool) -> None:
+        """Fewer words where there is little room."""
+        if narrow != self._narrow:
+            self._narrow = narrow
+            for index, speed in enumerate(SPEEDS):
+                self.speed.setItemText(index, spoken(speed, narrow))
+            self._follow_theme()
+            self._show()
+
     def toggle_play(self) -> None:
         """Play, or pause: what Space does."""
         self.command.emit(Pause() if self._playing else Play())
@@ -97,9 +106,10 @@ class TransportBar(QWidget):
     def _speed(self) -> QComboBox:
         box = QComboBox(self)
         box.setAccessibleName("Speed")
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         box.setToolTip("<b>Speed</b><br>How many iterations are shown each second while playing.")
         for speed in SPEEDS:
-            box.addItem("full speed" if speed is None else f"{speed:g} a second", speed)
+            box.addItem(spoken(speed, False), speed)
         box.setCurrentIndex(len(SPEEDS) - 1)
         box.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return box
@@ -135,7 +145,7 @@ class TransportBar(QWidget):
         self.back.setEnabled(self._iteration > self._oldest)
 
     def _show_counter(self, iteration: int) -> None:
-        self.counter.setText(f"iteration {iteration} / {self.last}")
+        self.counter.setText(f"{'' if self._narrow else 'iteration '}{iteration} / {self.last}")
 
     def _show_play(self) -> None:
         name = "Pause" if self._playing else "Play"
@@ -149,7 +159,8 @@ class TransportBar(QWidget):
             button.setIconSize(size)
         self._show_play()
         # Room for the longest text: nothing moves while the numbers grow.
-        room = self.counter.fontMetrics().horizontalAdvance("iteration 88888 / 88888")
+        longest = "8888 / 8888" if self._narrow else "iteration 88888 / 88888"
+        room = self.counter.fontMetrics().horizontalAdvance(longest)
         self.counter.setMinimumWidth(room + px(self, 4))
         self.slider.setMinimumWidth(px(self, 40))
 
@@ -157,3 +168,10 @@ class TransportBar(QWidget):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._follow_theme()
+
+
+def spoken(speed: float | None, narrow: bool) -> str:
+    """A number of iterations a second in words, or in as few as are understood."""
+    if speed is None:
+        return "full" if narrow else "full speed"
+    return f"{speed:g} / s" if narrow else f"{speed:g} a second"

@@ -77,6 +77,9 @@ class Workspace(QObject):
     def on_shown(self) -> None:
         """Another workspace was shown before; now it is this one."""
 
+    def set_narrow(self, narrow: bool) -> None:
+        """The window is narrow for the size of its text, or has room enough: see `room.py`."""
+
     def on_loaded(self, engine: Loaded) -> None:
         """The engine is there."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import (
     AddLane,
@@ -26,6 +26,7 @@ from mrfstudio.engine.commands import (
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, Swings, Tip
 from mrfstudio.ui.canvas.graph_input import GraphCanvas
 from mrfstudio.ui.canvas.graph_look import state_colour, value_colours
+from mrfstudio.ui.centre import Centre
 from mrfstudio.ui.colours import colours_of, rgb
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.advice_bar import AdviceBar
@@ -36,8 +37,6 @@ from mrfstudio.ui.panels.region_view import RegionPanel
 from mrfstudio.ui.panels.sigma_panel import SigmaPanel
 from mrfstudio.ui.panels.transport import TransportBar
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import Scrolled
-from mrfstudio.ui.theme import px
 from mrfstudio.ui.workspaces.base import ExtraDock, Workspace
 from mrfstudio.ui.workspaces.comparing import Comparing
 from mrfstudio.ui.workspaces.converge_controls import ConvergeControls
@@ -87,7 +86,7 @@ class ConvergeWorkspace(RunActions, Workspace):
         self.files = ConvergeFiles(self)
         self.questions = Questions(controller, self.name, self)
         self.comparing = Comparing(self, self)
-        self.centre = self._centre()
+        self.centre: Centre = Centre(self.transport, self.advice, self.palette, self.canvas)
         self.curves: Any = None
         self.lane = 0
         """The lane that is shown."""
@@ -122,23 +121,6 @@ class ConvergeWorkspace(RunActions, Workspace):
         questions.sigma_map.connect(self.sigma.set_map)
         questions.no_map.connect(self.sigma.say)
 
-    def _centre(self) -> QWidget:
-        centre = QWidget()
-        column = QVBoxLayout(centre)
-        margin = px(centre, 8)
-        column.setContentsMargins(margin, margin, margin, margin)
-        column.setSpacing(px(centre, 6))
-        column.addWidget(self.transport)
-        column.addWidget(self.advice)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        tools = Scrolled(self.palette, always=False)
-        tools.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-        row.addWidget(tools)
-        row.addWidget(self.canvas, 1)
-        column.addLayout(row, 1)
-        return centre
-
     # Places -----------------------------------------------------------------------------------------------------------
 
     def make_curves(self) -> QWidget:
@@ -152,6 +134,9 @@ class ConvergeWorkspace(RunActions, Workspace):
             self.curves.set_frame(newest)
         self.comparing.make()
         return self.curves
+
+    def set_narrow(self, narrow: bool) -> None:
+        self.centre.set_narrow(narrow)
 
     def doers(self) -> tuple[QObject, ...]:
         return (self, self.files, self.comparing)

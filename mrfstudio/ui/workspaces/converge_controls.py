@@ -6,13 +6,14 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QStandardItemModel
-from PySide6.QtWidgets import QComboBox, QGroupBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGroupBox, QLabel, QVBoxLayout, QWidget
 
 from mrfstudio.engine.catalogue import Field
 from mrfstudio.engine.commands import SetPart
 from mrfstudio.engine.frames import Frame, GraphFrame, LaneFrame, Loaded
 from mrfstudio.ui.canvas.graph_look import state_colour
 from mrfstudio.ui.canvas.layers import Bar
+from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.gauge import Gauge
 from mrfstudio.ui.panels.graph_form import GraphForm
 from mrfstudio.ui.panels.inspector import ShareList
@@ -62,7 +63,7 @@ class ConvergeControls(QWidget):
         self._newest_edit = 0
         self.graph, self.gauge, self.algorithm = GraphForm(), Gauge(), LanePanel()
         self.lanes = LaneManager(SIDES)
-        self.colouring = QComboBox()
+        self.colouring = ChoiceBox(14)
         for name, title in COLOURINGS.items():
             self.colouring.addItem(title, name)
         self.colouring.setToolTip("What the colour of a node means.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import (
     AddLane,
@@ -17,14 +17,14 @@ from mrfstudio.engine.commands import (
 )
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote
 from mrfstudio.ui.canvas import Canvas
+from mrfstudio.ui.centre import Centre
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.iteration_strip import IterationStrip
 from mrfstudio.ui.panels.lane_manager import Pair
 from mrfstudio.ui.panels.tool_palette import ToolPalette
 from mrfstudio.ui.panels.transport import TransportBar
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import Advice, Scrolled
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.shell import Advice
 from mrfstudio.ui.workspaces.base import ExtraDock, Workspace
 from mrfstudio.ui.workspaces.canvases import GIVEN, Canvases
 from mrfstudio.ui.workspaces.comparing import Comparing
@@ -57,7 +57,8 @@ class ImageWorkspace(RunActions, Workspace):
         self.transport, self.advice = TransportBar(), Advice()
         self.palette, self.strip = ToolPalette(self.canvas), strip
         self.controls = self.lane_controls = panel
-        self.centre = self._centre()
+        below = (*self.below_canvas(), self.strip)
+        self.centre: Centre = Centre(self.transport, self.advice, self.palette, self.canvases, below)
         self.curves: Any = None
         """The panel below, once it is made: see `new_curves`."""
         self._inspected: tuple[int, int] | None = None
@@ -72,26 +73,6 @@ class ImageWorkspace(RunActions, Workspace):
         self.lane_controls.layers_changed.connect(self.show_layers)
         self.lane_controls.pair_changed.connect(self.show_pair)
         controller.posted.connect(self.on_posted)
-
-    def _centre(self) -> QWidget:
-        centre = QWidget()
-        column = QVBoxLayout(centre)
-        margin = px(centre, 8)
-        column.setContentsMargins(margin, margin, margin, margin)
-        column.setSpacing(px(centre, 6))
-        column.addWidget(self.transport)
-        column.addWidget(self.advice)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        tools = Scrolled(self.palette, always=False)
-        tools.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-        row.addWidget(tools)
-        row.addWidget(self.canvases, 1)
-        column.addLayout(row, 1)
-        for widget in self.below_canvas():
-            column.addWidget(widget)
-        column.addWidget(self.strip)
-        return centre
 
     def below_canvas(self) -> Sequence[QWidget]:
         """What a workspace puts between its canvas and the strip of iterations."""
@@ -108,6 +89,9 @@ class ImageWorkspace(RunActions, Workspace):
             self.curves.set_frame(self.controller.newest)
         self.comparing.make()
         return self.curves
+
+    def set_narrow(self, narrow: bool) -> None:
+        self.centre.set_narrow(narrow)
 
     def doers(self) -> tuple[QObject, ...]:
         return (self, self.comparing)

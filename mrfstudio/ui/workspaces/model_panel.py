@@ -53,6 +53,7 @@ class ModelPanel(QWidget):
         self.form = ParameterForm(compact=self.compact)
         self.form.set_fields(self._limits)
         self.choices = choices = QFormLayout()
+        choices.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)  # with large text
         choices.addRow("&Model", self.model)
         choices.addRow("&Algorithm", self.algorithm)
         column = QVBoxLayout(self)

@@ -116,6 +116,11 @@ class TrainWorkspace(Workspace):
         self.draw_runs()
         return self.plots
 
+    def set_narrow(self, narrow: bool) -> None:
+        self.bar.set_narrow(narrow)
+        self.snapshots.set_narrow(narrow)
+        self.table.set_narrow(narrow)
+
     def doers(self) -> tuple[QObject, ...]:
         return (self, self.runs)
 

@@ -1,0 +1,121 @@
+"""The panels around the canvas: controls right, curves below, and those that single workspaces add."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+
+from mrfstudio.ui.shell import dock
+from mrfstudio.ui.theme import px
+from mrfstudio.ui.workspaces.base import ExtraDock, Workspace
+
+RIGHT, BELOW = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
+ACROSS, UPWARDS = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+
+
+class Docks(QObject):
+    """Two places for all panels, whichever workspace they are of: one more split for each would stack them up."""
+
+    def __init__(self, window: QMainWindow, controls: QWidget, curves: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self.controls = dock(window, "controls", "Model and layers", controls, RIGHT)
+        self.curves = dock(window, "curves", "Curves", curves, BELOW)
+        self._owners: dict[QDockWidget, str] = {}
+        self._away: set[QDockWidget] = set()  # of other workspaces, to come back with theirs
+        self._tabbed = False
+        self._curves_height = 0  # while another dock has taken the place of the curves
+        window.resizeDocks([self.curves], [px(window, 190)], UPWARDS)
+
+    def all(self) -> list[QDockWidget]:
+        return [self.controls, self.curves, *self._owners]
+
+    def shown(self) -> list[QDockWidget]:
+        """Extra docks that are there now."""
+        return [each for each in self._owners if not each.isHidden()]
+
+    def add(self, extra: ExtraDock, workspace: Workspace) -> None:
+        """One more panel, of a workspace."""
+        added = dock(self._window, extra.name, extra.title, extra.widget, extra.area)
+        self._owners[added] = workspace.name
+        if extra.area == BELOW:
+            self._window.tabifyDockWidget(self.curves, added)
+            added.toggleViewAction().toggled.connect(self._keep_curves_low)
+        else:
+            self.arrange()
+        added.setWhatsThis(extra.help)
+        added.hide()
+        if extra.shown:
+            self._away.add(added)
+        added.visibilityChanged.connect(lambda shown: workspace.on_dock(extra.name, shown))
+        added.toggleViewAction().toggled.connect(self._keep_controls_narrow)
+
+    def show_those_of(self, workspace: str) -> None:
+        """Docks of other workspaces hide, and come back with theirs."""
+        for each, owner in self._owners.items():
+            each.toggleViewAction().setVisible(owner == workspace)
+            if owner != workspace and not each.isHidden():
+                self._away.add(each)
+                each.hide()
+            elif owner == workspace and each in self._away:
+                self._note_curves_height()
+                self._away.discard(each)
+                each.show()
+                if self._tabbed:
+                    self.controls.raise_()
+
+    def toggle(self, name: str) -> None:
+        """Show the panel of this name; hide it if it can be seen, not if it lies behind another one."""
+        for each in self._owners:
+            if each.objectName() == name:
+                self._note_curves_height()
+                each.setVisible(each.isHidden() or each.visibleRegion().isEmpty())
+                each.raise_()
+
+    def set_tabbed(self, tabbed: bool) -> None:
+        """Panels beside the controls share their place, or stand between them and the canvas."""
+        if tabbed != self._tabbed:
+            self._tabbed = tabbed
+            self.arrange()
+
+    def arrange(self) -> None:
+        """Place what stands at the right; what a person has taken elsewhere stays there."""
+        window = self._window
+        beside = [each for each in self._owners if self._at_right(each)]
+        if not beside or not self._at_right(self.controls):
+            return
+        hidden = [each for each in beside if each.isHidden()]
+        for each in beside:  # out of their tabs first: a dock in a tab cannot be split off
+            window.removeDockWidget(each)
+        first = self.controls
+        for each in beside:
+            window.addDockWidget(RIGHT, each)
+            if not self._tabbed and each is beside[0]:
+                # Between canvas and controls, so that the inspector stays beside it.
+                window.splitDockWidget(each, self.controls, ACROSS)
+                first = each
+            else:
+                window.tabifyDockWidget(first, each)
+            each.setVisible(each not in hidden)
+        if self._tabbed:
+            self.controls.raise_()
+
+    def _at_right(self, each: QDockWidget) -> bool:
+        return not each.isFloating() and self._window.dockWidgetArea(each) == RIGHT
+
+    def _keep_controls_narrow(self, _: bool) -> None:
+        """A dock that comes takes its room from the canvas, and one that goes gives it back there."""
+        width = self.controls.width()
+        # With the window as context: it may be gone by then.
+        QTimer.singleShot(0, self, lambda: self._window.resizeDocks([self.controls], [width], ACROSS))
+
+    def _note_curves_height(self) -> None:
+        """Before a dock may take the place of the curves."""
+        if self._window.isVisible() and not self._window.tabifiedDockWidgets(self.curves):
+            self._curves_height = self.curves.height()
+
+    def _keep_curves_low(self, shown: bool) -> None:
+        """A dock that needs more height than the curves gives it back when it goes."""
+        if not shown and self._curves_height:
+            height, self._curves_height = self._curves_height, 0
+            QTimer.singleShot(0, self, lambda: self._window.resizeDocks([self.curves], [height], UPWARDS))
