@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.dialogs.simple import show_dialog
 from mrfstudio.ui.recent import RecentFiles
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
@@ -185,7 +186,7 @@ class Files(QObject):
         self._question.setStandardButtons(button.Save | button.Discard | button.Cancel)
         self._question.setDefaultButton(button.Save)
         self._question.finished.connect(lambda answer: self._answered(answer, then))
-        self._question.open()
+        show_dialog(self._question)
 
     def _answered(self, answer: int, then: Callable[[], None]) -> None:
         assert self._question is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from mrfstudio.ui.actions import MENUS, key_text
 from mrfstudio.ui.theme import px
 
+SCREEN_SHARE = 0.9  # of the screen, at the most
 GESTURES: tuple[tuple[str, str], ...] = (
     ("Left button", "Draw with the tool"),
     ("Right button", "Erase"),
@@ -69,10 +70,12 @@ class ShortcutSheet(QDialog):
         content = QWidget()
         content.setLayout(columns)
         area = QScrollArea()
+        area.setAccessibleName("Keys and gestures")
         area.setWidget(content)
         area.setWidgetResizable(True)
         note = QLabel("Single keys act while the canvas has the focus; Esc brings it back there.")
         note.setProperty("role", "muted")
+        note.setWordWrap(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -80,7 +83,9 @@ class ShortcutSheet(QDialog):
         layout.addWidget(note)
         layout.addWidget(buttons)
         hint = content.sizeHint()
-        self.resize(hint.width() + px(self, 60), min(hint.height() + px(self, 120), px(self, 760)))
+        screen = self.screen().availableSize() * SCREEN_SHARE
+        wanted = QSize(hint.width() + px(self, 60), min(hint.height() + px(self, 120), px(self, 760)))
+        self.resize(wanted.boundedTo(screen))
 
     def _column(self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> QGridLayout:
         grid = QGridLayout()
@@ -119,10 +124,13 @@ class CommandPalette(QDialog):
         self._entries = [(place, action) for place, action in actions if action.isEnabled() and action.text()]
         self.search = QLineEdit()
         self.search.setPlaceholderText("Type what you want to do")
+        self.search.setAccessibleName("Command")
+        self.search.setToolTip("Any part of a name; arrow keys choose, Enter does it.")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._filter)
         self.search.installEventFilter(self)
         self.results = QTreeWidget()
+        self.results.setAccessibleName("Commands found")
         self.results.setColumnCount(2)
         self.results.setHeaderHidden(True)
         self.results.setRootIsDecorated(False)

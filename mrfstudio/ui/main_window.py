@@ -23,7 +23,7 @@ from mrfstudio.engine.frames import Frame, Loaded, ModelNote
 from mrfstudio.log import log_folder
 from mrfstudio.ui.actions import Actions, specs
 from mrfstudio.ui.controller import Controller
-from mrfstudio.ui.dialogs.simple import TextDialog, about_text
+from mrfstudio.ui.dialogs.simple import TextDialog, about_text, show_dialog
 from mrfstudio.ui.docks import Docks
 from mrfstudio.ui.files import Files
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
@@ -33,6 +33,7 @@ from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.room import Room
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways
+from mrfstudio.ui.tabbing import move_focus
 from mrfstudio.ui.theme import Theme, px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
@@ -334,7 +335,7 @@ class MainWindow(QMainWindow):
         self.menus.mark_theme(self.theme.mode)
 
     def shortcut_sheet(self) -> None:
-        ShortcutSheet(self).open()
+        show_dialog(ShortcutSheet(self))
 
     def whats_this(self) -> None:
         for widget in self.findChildren(QWidget):
@@ -345,20 +346,25 @@ class MainWindow(QMainWindow):
     def command_palette(self) -> None:
         palette = CommandPalette(self.menus.every_action(), self)
         palette.finished.connect(lambda: self._run_chosen(palette.chosen))
-        palette.open()
+        show_dialog(palette)
 
     def _run_chosen(self, action: QAction | None) -> None:
         if action is not None:
             QTimer.singleShot(0, action.trigger)
 
     def about(self) -> None:
-        TextDialog("About MRF Studio", about_text(self.menus.device.text()), self).open()
+        show_dialog(TextDialog("About MRF Studio", about_text(self.menus.device.text()), self))
 
     def open_log(self) -> None:
         folder = log_folder()
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
             QApplication.clipboard().setText(str(folder))
             self.message_bar.show_message(f"The log is in {folder}; the path is in the clipboard.")
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Tab: canvas and what is around it, panels, controls, curves, then the corner of the menu bar."""
+        panels = (*self.docks.shown(), self.docks.controls, self.docks.curves)
+        return move_focus((self.centre, *panels, self.menus.corner), next)
 
     # Dropped files ----------------------------------------------------------------------------------------------------
 

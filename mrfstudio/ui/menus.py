@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize
+from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QDockWidget, QLabel, QMenu, QToolButton
 
@@ -60,6 +60,7 @@ class Menus(QObject):
         window = self._window
         self.device = QLabel("loading the engine…")
         self.device.setProperty("role", "muted")
+        self.device.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.device.setToolTip("The device that computes, and how many threads it may use.")
         self.theme_button = QToolButton()
         self.theme_button.setToolTip("Light, dark, or like the system.")

@@ -8,6 +8,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from mrfstudio.ui.help import ShortcutSheet
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.shell import Scrolled
@@ -162,3 +163,13 @@ def test_a_line_without_room_ends_in_dots_and_its_tip_has_all_of_it(qtbot: QtBot
     assert line.toolTip() == "iteration limit after 15 iterations\nIt stopped."
     line.resize(2000, 20)
     assert line.shown_text() == line.text()
+
+
+def test_the_sheet_of_shortcuts_stays_on_the_screen(qtbot: QtBot, theme: Theme) -> None:
+    theme.set_scale(2.0)
+    sheet = ShortcutSheet()
+    qtbot.addWidget(sheet)
+    screen = sheet.screen().availableSize()
+    assert sheet.width() <= screen.width()
+    assert sheet.height() <= screen.height()
+    theme.set_scale(1.0)

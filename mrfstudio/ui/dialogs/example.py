@@ -8,21 +8,19 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
-    QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from mrfstudio.engine.frames import FigureSource, Picture
 from mrfstudio.ui.controller import Controller
-from mrfstudio.ui.dialogs.preview import Asker, Preview
+from mrfstudio.ui.dialogs.preview import Asker
+from mrfstudio.ui.dialogs.previewing import Previewing
 
 FRAME = 2  # one pixel of background on every side comes on top of the figure's size
 
@@ -47,31 +45,24 @@ class Example:
         return asdict(self)
 
 
-class ExampleDialog(QDialog):
+class ExampleDialog(Previewing):
     """Accepted, `picture` is what to segment and `example` how it was made."""
 
     def __init__(
         self, controller: Controller, figures: tuple[FigureSource, ...], example: Example, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Digit or shape")
-        self.picture: Picture | None = None
+        super().__init__("Digit or shape", "Drawing the figure…", parent)
         self._figures = {source.name: source for source in figures}
-        self.preview = Preview()
         self.dataset, self.kind = QComboBox(), QComboBox()
         self.size_box = QSpinBox(minimum=12, maximum=254, suffix=" pixels")
         self.edges = QSpinBox(minimum=0, maximum=500)
         self.deletion = QDoubleSpinBox(minimum=0.0, maximum=1.0, singleStep=0.05, decimals=2)
         self.seed = QSpinBox(minimum=0, maximum=2**31 - 1)
         self.another = QPushButton("Another")
-        self.note = QLabel(wordWrap=True)
-        self.note.setProperty("role", "muted")
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Segment")
         self._explain()
         self._build()
         self._fill(example)
-        self._asker = Asker(controller, "figure_picture", self._show, self._refuse)
+        self._asker = Asker(controller, "figure_picture", self._show, self.refuse)
         self._connect()
         self._ask()
 
@@ -100,22 +91,15 @@ class ExampleDialog(QDialog):
         form.addRow("&Data set", self.dataset)
         form.addRow("&Figure", self.kind)
         form.addRow("&Size", self.size_box)
-        form.addRow("Spurious &edges", self.edges)
+        form.addRow("S&purious edges", self.edges)
         form.addRow("De&leted contour", self.deletion)
         seed = QHBoxLayout()
         seed.addWidget(self.seed, 1)
         seed.addWidget(self.another)
-        form.addRow("Seed", seed)
-        right = QVBoxLayout()
-        right.addLayout(form)
-        right.addWidget(self.note)
-        right.addStretch(1)
-        columns = QHBoxLayout()
-        columns.addWidget(self.preview, 1)
-        columns.addLayout(right)
-        layout = QVBoxLayout(self)
-        layout.addLayout(columns)
-        layout.addWidget(self.buttons)
+        label = QLabel("Se&ed")  # a row that is a layout gets no buddy by itself
+        label.setBuddy(self.seed)
+        form.addRow(label, seed)
+        self.arrange(form)
 
     def _fill(self, example: Example) -> None:
         for source in self._figures.values():
@@ -154,20 +138,11 @@ class ExampleDialog(QDialog):
         ):
             signal.connect(self._ask)
         self.another.clicked.connect(lambda: self.seed.setValue(self.seed.value() + 1))
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
         self.finished.connect(self._asker.end)
 
     def _ask(self) -> None:
         self._asker.ask(**self.example.arguments())
 
     def _show(self, picture: Picture) -> None:
-        self.picture = picture
-        self.preview.show_picture(picture)
         height, width = picture.observed.shape
-        self.note.setText(f"{picture.name}, {width}×{height} pixels; the true labels are known.")
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(True)
-
-    def _refuse(self, sentence: str) -> None:
-        self.note.setText(sentence)
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(False)
+        self.show_picture(picture, f"{picture.name}, {width}×{height} pixels; the true labels are known.")

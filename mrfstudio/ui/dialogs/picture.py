@@ -9,20 +9,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
-    QDialogButtonBox,
     QFormLayout,
     QHBoxLayout,
     QLabel,
     QSlider,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from mrfstudio.engine.frames import Picture
 from mrfstudio.ui.controller import Controller
-from mrfstudio.ui.dialogs.preview import Asker, Preview
+from mrfstudio.ui.dialogs.preview import Asker
+from mrfstudio.ui.dialogs.previewing import Previewing
 from mrfstudio.ui.theme import px
 
 LARGEST_SIDE = 256
@@ -30,16 +28,13 @@ USUAL_SIDE = 128
 STEPS = 255
 
 
-class PictureDialog(QDialog):
+class PictureDialog(Previewing):
     """Accepted, its `picture` is what to segment."""
 
     def __init__(self, controller: Controller, source: Path | np.ndarray, parent: QWidget | None = None) -> None:
         """`source` is a file, or grey levels (h, w) from 0 to 1."""
-        super().__init__(parent)
-        self.setWindowTitle("Find contours")
+        super().__init__("Find contours", "Reading the picture…", parent)
         self._source = str(source) if isinstance(source, Path) else source
-        self.picture: Picture | None = None
-        self.preview = Preview()
         self.threshold = QSlider(Qt.Orientation.Horizontal)
         self.threshold.setRange(0, STEPS)
         self.threshold.setToolTip("Grey level that divides ink from paper: pixels darker than it are dark ink.")
@@ -57,12 +52,8 @@ class PictureDialog(QDialog):
         self.filled.setToolTip("Of a filled figure the outline is taken; then the true labels are known too.")
         self.side = QSpinBox(minimum=12, maximum=LARGEST_SIDE, value=USUAL_SIDE, suffix=" pixels")
         self.side.setToolTip("Longer side of the picture to segment. Larger pictures are made smaller first.")
-        self.note = QLabel(wordWrap=True)
-        self.note.setProperty("role", "muted")
-        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Segment")
         self._build()
-        self._asker = Asker(controller, "contour_picture", self._show, self._refuse)
+        self._asker = Asker(controller, "contour_picture", self._show, self.refuse)
         self._connect()
         self._ask()
 
@@ -79,16 +70,7 @@ class PictureDialog(QDialog):
         form.addRow("&Ink", self.ink)
         form.addRow("&What is drawn", self.filled)
         form.addRow("&Longer side", self.side)
-        right = QVBoxLayout()
-        right.addLayout(form)
-        right.addWidget(self.note)
-        right.addStretch(1)
-        columns = QHBoxLayout()
-        columns.addWidget(self.preview, 1)
-        columns.addLayout(right)
-        layout = QVBoxLayout(self)
-        layout.addLayout(columns)
-        layout.addWidget(self.buttons)
+        self.arrange(form)
 
     def _connect(self) -> None:
         self.threshold.valueChanged.connect(self._moved)
@@ -96,8 +78,6 @@ class PictureDialog(QDialog):
         self.ink.currentIndexChanged.connect(self._ask)
         self.filled.currentIndexChanged.connect(self._ask)
         self.side.valueChanged.connect(self._ask)
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
         self.finished.connect(self._asker.end)
 
     def _moved(self) -> None:
@@ -114,19 +94,12 @@ class PictureDialog(QDialog):
         )
 
     def _show(self, picture: Picture) -> None:
-        self.picture = picture
-        self.preview.show_picture(picture)
+        self.show_picture(picture, described(picture))
         if self.automatic.isChecked() and picture.threshold is not None:
             self.threshold.blockSignals(True)
             self.threshold.setValue(round(picture.threshold * STEPS))
             self.threshold.blockSignals(False)
         self.level.setText(f"{self.threshold.value() / STEPS:.2f}")
-        self.note.setText(described(picture))
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(True)
-
-    def _refuse(self, sentence: str) -> None:
-        self.note.setText(sentence)
-        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(False)
 
 
 def described(picture: Picture) -> str:

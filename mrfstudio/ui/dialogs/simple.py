@@ -26,6 +26,12 @@ from mrfstudio.ui.theme import px
 SMALLEST, LARGEST = 4, 256
 
 
+def show_dialog(dialog: QDialog) -> None:
+    """Open a dialog that blocks nothing but its window, with the keyboard: without a window manager nobody gives it."""
+    dialog.open()
+    dialog.activateWindow()
+
+
 class NewDrawing(QDialog):
     """Asks for the size of an empty sheet."""
 
@@ -35,6 +41,7 @@ class NewDrawing(QDialog):
         self.width_box = QSpinBox(minimum=SMALLEST, maximum=LARGEST, value=30, suffix=" pixels")
         self.height_box = QSpinBox(minimum=SMALLEST, maximum=LARGEST, value=30, suffix=" pixels")
         self.width_box.setToolTip("Columns of the sheet.")
+        self.width_box.selectAll()  # what is typed replaces it
         self.height_box.setToolTip("Rows of the sheet.")
         form = QFormLayout()
         form.addRow("&Width", self.width_box)
@@ -71,6 +78,7 @@ class TextDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.page = QTextBrowser()
+        self.page.setAccessibleName(title)
         self.page.setOpenExternalLinks(True)
         self.page.setMarkdown(markdown)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)

@@ -16,7 +16,7 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QWidget
 
 from mrfstudio.engine.frames import Frame
-from mrfstudio.ui.dialogs.simple import TextDialog
+from mrfstudio.ui.dialogs.simple import TextDialog, show_dialog
 from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
 from mrfstudio.ui.files import MODELS, SESSION_ENDING
 from mrfstudio.ui.workspaces.image_workspace import ImageWorkspace
@@ -108,7 +108,7 @@ class CanvasFiles(QObject):
             self._controller.ask("model_card", self._show_card, model=frame.lanes[0].model)
 
     def _show_card(self, markdown: str) -> None:
-        TextDialog("About this model", markdown, self._window).open()
+        show_dialog(TextDialog("About this model", markdown, self._window))
 
     # The command ------------------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class CanvasFiles(QObject):
         """Show a dialog that blocks nothing, and forget it when it has closed."""
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(accepted)
-        dialog.open()
+        show_dialog(dialog)
 
     def _save(self, write: Callable[[], None], path: Path) -> None:
         try:

@@ -95,6 +95,7 @@ class TrainWorkspace(Workspace):
         inside.addWidget(split, 1)
         inside.addWidget(self.snapshots)
         self.tabs = QTabWidget()
+        self.tabs.setAccessibleName("Watch and runs")
         self.tabs.addTab(watch, "Watch")
         self.tabs.addTab(self.table, "Runs")
         self.tabs.setTabToolTip(0, "The run that is looked at: its answers, its inside, its snapshots. (Ctrl+T)")
