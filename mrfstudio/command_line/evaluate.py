@@ -20,7 +20,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--queries", metavar="KIND", help="uniform:P, patch:HxW, half:SIDE, mask:FILE; several with +")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
-    parser.add_argument("--iterations", metavar="N", help="of belief propagation (default: as trained)")
+    parser.add_argument(
+        "--iterations", metavar="N", help="of belief propagation (default: as trained, a GRBM at least 50)"
+    )
     parser.add_argument(
         "--log-z", metavar="N", help="also estimate log Z and likelihood of an RBM, by annealing over N temperatures"
     )

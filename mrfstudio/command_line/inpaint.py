@@ -21,7 +21,9 @@ def add(commands: Any) -> None:
     parser.add_argument("image", type=Path, metavar="IMAGE")
     parser.add_argument("--mask", type=Path, required=True, metavar="MASK.png", help="white is unknown")
     parser.add_argument("--model", metavar="NAME|PATH", help="a grbm, rbm or dbm (default: a shipped one for faces)")
-    parser.add_argument("--iterations", metavar="N", help="of belief propagation (default: as trained)")
+    parser.add_argument(
+        "--iterations", metavar="N", help="of belief propagation (default: as trained, a GRBM at least 50)"
+    )
     parser.add_argument("--out", type=Path, metavar="OUT.png", help="write the picture with its hole filled in")
     add_json(parser)
     parser.set_defaults(run=run)

@@ -21,13 +21,12 @@ from mrfstudio.engine.files.model_file import load_model
 from mrfstudio.engine.learning.query_grid import scores
 from mrfstudio.engine.learning.segmentation_metrics import NOTHING, SegmentationScores
 from mrfstudio.engine.models.grid import GridMRF
-from mrfstudio.engine.open_model import build_model
+from mrfstudio.engine.open_model import build_model, usual_iterations
 from mrfstudio.engine.threads import side_by_side
 
 CHUNK = 10  # images at once: larger batches leave the cache
 AT_ONCE = 10  # chunks between two words of progress
 
-DEFAULT_ITERATIONS = 15
 ANNEALED = ("rbm", "dbm")
 
 Tick = Callable[[str], None]
@@ -49,8 +48,8 @@ def evaluate_model(
     """Scores of a model file or shipped model on one split; plain values ready for JSON.
 
     `data_options` are parameters of the data set, such as those that it was trained with. Without `iterations` there
-    are as many as it was trained with, 15 where its card does not say. `log_z` is a number of temperatures for
-    annealed importance sampling, 0 for none.
+    are as many as it was trained with, 15 where its card does not say, and at least 50 for a GRBM. `log_z` is a number
+    of temperatures for annealed importance sampling, 0 for none.
     """
     file = load_model(model)
     if file.kind not in EVALUATORS:
@@ -64,7 +63,7 @@ def evaluate_model(
     if split not in splits:
         raise StudioError(f"{data} has no {split} split{ending(split, splits)} It has {', '.join(splits)}.")
     if iterations is None:
-        iterations = int((file.card.get("options") or {}).get("iterations", DEFAULT_ITERATIONS))
+        iterations = usual_iterations(file)
     started = time.perf_counter()
     with torch.inference_mode():
         found = EVALUATORS[file.kind](trained, splits, Asked(split, queries, limit, seed, iterations, tick, log_z))

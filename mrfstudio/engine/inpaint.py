@@ -21,13 +21,12 @@ from mrfstudio.engine.files.model_file import load_model, shipped_models
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import State
 from mrfstudio.engine.inference.run import Limits, run
-from mrfstudio.engine.open_model import build_model
+from mrfstudio.engine.open_model import build_model, usual_iterations
 from mrfstudio.engine.workspaces.contract import LaneView
 from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.engine.workspaces.pixels import pixels_of
 
 PREFERRED = ("grbm-frey", "grbm-faces", "grbm-frey-unit")
-DEFAULT_ITERATIONS = 50
 
 Grey = NDArray[np.float32]
 
@@ -57,7 +56,7 @@ def inpaint_image(
     Colours become their luminance. A mask without white is refused, one that is all white asks the model what it
     expects without seeing anything. A picture of another size is cut to the model's proportions in the middle and
     scaled, with its mask; the answer then has the model's size. Without `iterations` there are as many as the model was
-    trained with.
+    trained with, and at least 50 for a GRBM.
     """
     name = model or default_model()
     file = load_model(name)
@@ -68,7 +67,7 @@ def inpaint_image(
     scaled = grey.shape != (height, width)
     if scaled:
         grey, unknown = _fitted(grey, unknown, (height, width), mask)
-    asked = iterations or int((file.card.get("options") or {}).get("iterations", DEFAULT_ITERATIONS))
+    asked = iterations or usual_iterations(file)
     started = time.perf_counter()
     with torch.inference_mode():
         observed, hole = torch.from_numpy(grey), torch.from_numpy(unknown)
