@@ -51,7 +51,7 @@ def test_the_hole_follows_from_what_is_seen(
     found = answer(
         capsys, "inpaint", image, "--mask", half_mask(tmp_path), "--model", model, "--out", out, "--json", "-"
     )
-    assert (found["unknown"], found["iterations"], found["kind"]) == (12, 7, "grbm")
+    assert (found["unknown"], found["iterations"], found["kind"]) == (12, 50, "grbm")
     mean, deviation = np.array(found["mean"]), np.array(found["deviation"])
     assert mean[:3] == pytest.approx(filled, abs=0.01)
     assert mean[3:] == pytest.approx(seen / 255, abs=1e-5)
