@@ -1,7 +1,8 @@
 """Does a stroke become a frame in time, and does anything ever make the window stutter?
 
 The real window, drawn nowhere, is driven with mouse events while the engine iterates on a 100×100 grid; once alone and
-once with a training job in a child process. A second process measures the start: nothing is loaded before it.
+once with a training job in a child process. Then the workspace Train is watched, at rest and with its plots and answers
+moving. A second process measures the start: nothing is loaded before it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from mrfstudio.bench.measure import Report
-from mrfstudio.bench.studio import PATIENCE, SIDE, SMALL, Heart, Measured, quantile, seconds_to, studio
+from mrfstudio.bench.studio import PATIENCE, SIDE, SMALL, Heart, Measured, Studio, quantile, seconds_to, studio
+
+WATCHED = 10.0
+"""Seconds for which Train is watched: fifty looks at the run, and a few rounds of answers."""
 
 
 def run() -> Report:
@@ -38,6 +42,10 @@ def run() -> Report:
                 "ms",
                 most=100,
             )
+        window.window.show_workspace("train")
+        _report_beats(report, "in Train, nothing runs", window)
+        with window.train():
+            _report_beats(report, "in Train, while it trains", window)
         for large in window.other_models()[:1]:
             window.use_model(large)
             slow = window.strokes()
@@ -106,6 +114,12 @@ def _report_strokes(report: Report, when: str, measured: Measured) -> None:
     report.add(f"event loop blocked, {when}, 99 %", 1e3 * quantile(measured.gaps, 0.99), "ms", most=16)
     report.add(f"event loop blocked, {when}, longest", 1e3 * max(measured.gaps), "ms", most=150)
     report.add(f"iterations a second meanwhile, {when}", measured.iterations, "/s")
+
+
+def _report_beats(report: Report, when: str, window: Studio) -> None:
+    gaps = window.beats(WATCHED)
+    report.add(f"event loop blocked, {when}, 99 %", 1e3 * quantile(gaps, 0.99), "ms", most=16)
+    report.add(f"event loop blocked, {when}, longest", 1e3 * max(gaps), "ms", most=150)
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mrfstudio.engine.files.places import HOME
+
 SIDE = 100
 SMALL = "grid-border-16"
 STROKES = 150
@@ -193,6 +195,28 @@ class Studio:
     def _shows(self, workspace: str) -> bool:
         return self.controller.workspace == workspace and self.controller.newest is not None
 
+    @contextmanager
+    def train(self) -> Iterator[None]:
+        """The workspace Train, with the run that Start begins there, past its first steps and its first answers."""
+        from mrfstudio.ui.workspaces.train import TrainWorkspace
+
+        self.window.show_workspace("train")
+        train = self.window.workspace
+        assert isinstance(train, TrainWorkspace)
+        self.wait(train.bar.start_button.isEnabled)
+        train.bar.start_button.click()
+        self.wait(lambda: train.active is not None and train.active.step > 5 and bool(train.snapshots.steps))
+        yield
+        train.stop_training()
+        self.wait(lambda: train.active is None)
+        self.window.show_workspace("segment")
+
+    def beats(self, seconds: float) -> list[float]:
+        """Seconds by which beats of the event loop were late, over a while in which nobody touches the window."""
+        self.heart.start()
+        self.live(seconds)
+        return list(self.heart.stop())
+
     def close(self) -> float:
         """Seconds until the window is gone and the engine's thread has ended."""
         self.window.files.discard()
@@ -222,6 +246,8 @@ def studio() -> Iterator[Studio]:
     """The window on a folder of its own, closed in the end."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory() as folder:
+        # Runs of its own: a measurement neither shows nor adds to what a person has trained.
+        home, os.environ[HOME] = os.environ.get(HOME), folder
         opened = Studio(Path(folder))
         try:
             yield opened
@@ -229,6 +255,9 @@ def studio() -> Iterator[Studio]:
             opened.window.files.discard()
             opened.window.close()
             opened.start.finish()
+            os.environ.pop(HOME)
+            if home is not None:
+                os.environ[HOME] = home
 
 
 def seconds_to(act: Callable[[], Any], done: Callable[[], bool], turn: Callable[[], None] = lambda: None) -> float:

@@ -19,11 +19,11 @@ from mrfstudio.engine.catalogue import Catalogue, Entry, Parameters, integer, nu
 from mrfstudio.engine.commands import AddLane, RemoveLane, RenameLane, Scrub, SetSpeed
 from mrfstudio.engine.frames import Comparison, Frame, LaneScore, Loaded, Scalars
 from mrfstudio.engine.models.ising import ising_grid
-from mrfstudio.ui.colours import DARK, LIGHT, rgb
+from mrfstudio.ui.colours import DARK, LIGHT, colours_of, rgb
 from mrfstudio.ui.panels.comparison import ComparisonPanel
 from mrfstudio.ui.panels.curves import Curves
 from mrfstudio.ui.panels.lane_manager import LaneManager
-from mrfstudio.ui.panels.lane_names import lane_title
+from mrfstudio.ui.panels.lane_names import lane_colour, lane_title
 from mrfstudio.ui.panels.scatter import MarginalScatter
 from mrfstudio.ui.panels.score_table import COLUMNS, ScoreTable
 from mrfstudio.ui.settings import Settings
@@ -334,10 +334,21 @@ def test_a_table_that_cannot_be_written_is_said(panel: ComparisonPanel, tmp_path
     assert "could not be written" in said[0]
 
 
-def test_an_empty_panel_can_be_painted(panel: ComparisonPanel) -> None:
-    panel.grab()
+def test_an_empty_panel_shows_no_lane(panel: ComparisonPanel) -> None:
+    """A lane's colour appears in curves and points only once that lane has told something."""
+    colour = rgb(lane_colour(0, colours_of(panel)).name())
+
+    def drawn() -> list[bool]:
+        pictures = [pixels(widget.grab().toImage()) for widget in (panel.curves, panel.scatter)]
+        return [bool((picture == colour).all(2).any()) for picture in pictures]
+
+    assert drawn() == [False, False]
     panel.set_frame(frame(lane(0)))
-    panel.grab()
+    assert drawn() == [False, False]
+    told, marginals = [Scalars(iteration, 0.1 / iteration, 1.0) for iteration in (1, 2)], np.linspace(0, 1, 20)
+    found = compared(score(0, marginals=marginals), marginals=marginals)
+    panel.set_frame(frame(lane(2, scalars=told), comparison=found, serial=2))
+    assert drawn() == [True, True]
 
 
 # In the window --------------------------------------------------------------------------------------------------------

@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.training_frames import Panel, RunNote, Snapshot, TrainingPlan
 from mrfstudio.ui.canvas.overlays import Look, layer_picture
+from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.panels.calibration import CalibrationPlot
 from mrfstudio.ui.panels.checkpoint_bar import CheckpointBar
 from mrfstudio.ui.panels.model_picture import ModelPicture
@@ -182,8 +184,22 @@ def test_calibration_passes_over_empty_bins(qtbot: QtBot, theme: Theme) -> None:
     plot = CalibrationPlot()
     qtbot.addWidget(plot)
     plot.resize(120, 120)
+    area, accent = plot.area().adjusted(3, 3, -3, -3), QColor(colours_of(plot).accent)
+
+    def dotted(predicted: float, observed: float) -> bool:
+        """Whether there is a dot where this answer belongs."""
+        x, y = area.left() + area.width() * predicted, area.bottom() - area.height() * observed
+        image = plot.grab().toImage()
+        near = [image.pixelColor(round(x) + dx, round(y) + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+        return all(colour == accent for colour in near)
+
+    assert not dotted(0.1, 0.2)
     plot.set_points(snapshot().calibration)
-    plot.grab()
+    assert dotted(0.1, 0.2)
+    assert dotted(0.9, 0.8)
+    assert not dotted(0.5, 0.3)
+    plot.set_points(np.full((3, 3), math.nan))
+    assert not dotted(0.1, 0.2)
 
 
 # Controls -------------------------------------------------------------------------------------------------------------
@@ -253,3 +269,17 @@ def test_the_table_sorts_the_best_first_whatever_better_means(qtbot: QtBot, them
     assert caught.args == [["b"]]
     assert all(widget.toolTip() for widget in table.buttons.values())
     assert isinstance(table.view, QWidget)
+
+
+@pytest.mark.parametrize("make", [QueryWall, ModelPicture])
+def test_words_that_stay_the_same_paint_nothing(
+    qtbot: QtBot, theme: Theme, monkeypatch: pytest.MonkeyPatch, make: type[QueryWall | ModelPicture]
+) -> None:
+    """They are said again five times a second while a run goes on."""
+    widget = make()
+    qtbot.addWidget(widget)
+    updates: list[str] = []
+    monkeypatch.setattr(widget, "update", lambda: updates.append(widget.empty_text))
+    for text in ("wait", "wait", "none"):
+        widget.set_empty_text(text)
+    assert updates == ["wait", "none"]

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.panels.probability_panel import ProbabilityPanel
 from mrfstudio.ui.theme import px
 
 
-class CalibrationPlot(QWidget):
+class CalibrationPlot(ProbabilityPanel):
     """Predicted probability across, observed frequency up; larger dots stand for more answers."""
+
+    title, across = "calibration", "predicted"
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.points: np.ndarray | None = None
         """(bins, 3): predicted, observed, share."""
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Calibration")
         self.setToolTip(
             "<b>Calibration</b><br>Of all answers given with a probability (across), how many came true (up)? Dots on "
@@ -31,34 +33,12 @@ class CalibrationPlot(QWidget):
         self.points = points
         self.update()
 
-    def sizeHint(self) -> QSize:
-        return QSize(px(self, 150), px(self, 130))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 100), px(self, 90))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        colours, metrics = colours_of(self), self.fontMetrics()
-        bold = QFont(self.font())
-        bold.setBold(True)
-        painter.setFont(bold)
-        painter.setPen(QColor(colours.text))
-        painter.drawText(QPointF(px(self, 4), metrics.ascent() + px(self, 1)), "calibration")
-        painter.setFont(self.font())
-        top, bottom = round(metrics.height() * 1.5) + px(self, 2), metrics.height() + px(self, 3)
-        area = QRectF(px(self, 4), top, self.width() - px(self, 8), max(self.height() - top - bottom, 1))
-        painter.fillRect(area, QColor(colours.surface))
+    def paint_inside(self, painter: QPainter, area: QRectF) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(colours.outline), 1, Qt.PenStyle.DashLine))
+        painter.setPen(QPen(QColor(colours_of(self).outline), 1, Qt.PenStyle.DashLine))
         painter.drawLine(QLineF(area.bottomLeft(), area.topRight()))
         if self.points is not None:
             self._paint_points(painter, area.adjusted(3, 3, -3, -3))
-        painter.setPen(QColor(colours.muted))
-        below = QRectF(area.left(), area.bottom() + px(self, 2), area.width(), metrics.height())
-        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, "0")
-        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "predicted")
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, "1")
 
     def _paint_points(self, painter: QPainter, area: QRectF) -> None:
         assert self.points is not None

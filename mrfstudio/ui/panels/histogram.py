@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.frames import LaneFrame
 from mrfstudio.ui.colours import Colours, colours_of, faded
 from mrfstudio.ui.panels.legend import LABELS
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.panels.probability_panel import ProbabilityPanel
 
 
-class Histogram(QWidget):
+class Histogram(ProbabilityPanel):
     """One row of bars for each label. Heights are square roots of shares, so that few undecided pixels are seen."""
+
+    title, across = "marginals", "probability"
 
     def __init__(self, labels: Sequence[str] = LABELS, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +26,6 @@ class Histogram(QWidget):
         self.colour_of: Callable[[int, int, Colours], tuple[int, int, int]] | None = None
         """The colour of a label among so many; None takes the colours of labels."""
         self.shares: np.ndarray | None = None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Histogram of marginals")
         self.setToolTip(
             "<b>Marginals</b><br>How many pixels give each label which probability, from 0 (left) to 1 (right). "
@@ -42,37 +43,15 @@ class Histogram(QWidget):
         self.shares = shares
         self.update()
 
-    def sizeHint(self) -> QSize:
-        return QSize(px(self, 180), px(self, 130))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 110), px(self, 90))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        colours, metrics = colours_of(self), self.fontMetrics()
-        bold = QFont(self.font())
-        bold.setBold(True)
-        painter.setFont(bold)
-        painter.setPen(QColor(colours.text))
-        painter.drawText(QPointF(px(self, 4), metrics.ascent() + px(self, 1)), "marginals")
-        painter.setFont(self.font())
-        top, bottom = round(metrics.height() * 1.5) + px(self, 2), metrics.height() + px(self, 3)
-        area = QRectF(px(self, 4), top, self.width() - px(self, 8), max(self.height() - top - bottom, 1))
-        painter.fillRect(area, QColor(colours.surface))
+    def paint_inside(self, painter: QPainter, area: QRectF) -> None:
         if self.shares is None:
-            painter.setPen(QColor(colours.muted))
+            painter.setPen(QColor(colours_of(self).muted))
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, "no beliefs yet")
-        else:
-            row = area.height() / len(self.shares)
-            for label, shares in enumerate(self.shares):
-                place = QRectF(area.left(), area.top() + row * label, area.width(), row)
-                self._paint_row(painter, label, shares, place)
-        painter.setPen(QColor(colours.muted))
-        below = QRectF(area.left(), area.bottom() + px(self, 2), area.width(), metrics.height())
-        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, "0")
-        painter.drawText(below, Qt.AlignmentFlag.AlignHCenter, "probability")
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, "1")
+            return
+        row = area.height() / len(self.shares)
+        for label, shares in enumerate(self.shares):
+            place = QRectF(area.left(), area.top() + row * label, area.width(), row)
+            self._paint_row(painter, label, shares, place)
 
     def _paint_row(self, painter: QPainter, label: int, shares: np.ndarray, place: QRectF) -> None:
         colours, metrics = colours_of(self), self.fontMetrics()

@@ -40,8 +40,9 @@ class ModelPicture(QWidget):
         self.update()
 
     def set_empty_text(self, text: str) -> None:
-        self.empty_text = text
-        self.update()
+        if text != self.empty_text:  # said again with every look at a run, and painting takes milliseconds
+            self.empty_text = text
+            self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(px(self, 300), px(self, 320))

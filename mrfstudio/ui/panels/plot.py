@@ -247,7 +247,7 @@ class CurvePlot(QWidget):
             full = f"{spoken(value)} {self.measure.unit}".strip() if len(shown) == 1 else spoken(value)
             # Fewer digits where there is little room: half a number would be another number.
             room = max(self.heading_width() - x, 0)
-            lengths = (full, spoken(value), f"{value:.2g}", "…", "")
+            lengths = (full, spoken(value), f"{value:.2g}", "")
             words = next(words for words in lengths if metrics.horizontalAdvance(words) <= room)
             painter.setPen(QColor(colours.lanes[lane % len(colours.lanes)]))
             painter.drawText(QPointF(x, baseline), words)

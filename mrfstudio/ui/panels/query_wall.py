@@ -34,8 +34,9 @@ class QueryWall(QWidget):
         self.update()
 
     def set_empty_text(self, text: str) -> None:
-        self.empty_text = text
-        self.update()
+        if text != self.empty_text:  # said again with every look at a run, and painting takes milliseconds
+            self.empty_text = text
+            self.update()
 
     @property
     def titles(self) -> tuple[str, ...]:

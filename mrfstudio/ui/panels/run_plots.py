@@ -30,7 +30,7 @@ GRADIENT = Measure(
     "gradient_norm",
     "gradient",
     "",
-    "The length of the gradient of each batch, before it is shortened.",
+    "The length of the gradient of each batch, before it is shortened, in powers of ten.",
     logarithmic=True,
 )
 CONVERGED = Measure(
@@ -132,7 +132,7 @@ class RunPlots(QWidget):
         self.curves = RunCurves()
         self.loss = StepPlot(LOSS, raw="loss", can_be_logarithmic=True)
         self.validation = [StepPlot(_validation("metric")), StepPlot(_validation("metric"))]
-        self.gradient = StepPlot(GRADIENT, can_be_logarithmic=True)
+        self.gradient = StepPlot(GRADIENT)
         self.converged = StepPlot(CONVERGED)
         self.histogram, self.calibration = Histogram(()), CalibrationPlot()
         self.empty = QLabel("Loss, validation and gradients appear here as soon as a run takes its first steps.")
@@ -143,7 +143,7 @@ class RunPlots(QWidget):
         margin = px(self, 8)
         row.setContentsMargins(margin, 0, margin, margin)
         row.addWidget(self.empty, 1)
-        for plot, stretch in zip(self._all(), (5, 4, 4, 4, 3, 3, 3), strict=True):
+        for plot, stretch in zip(self._all(), (5, 4, 4, 4, 4, 3, 3), strict=True):
             row.addWidget(plot, stretch)
         for plot in self.step_plots():
             plot.picked.connect(self.picked)
