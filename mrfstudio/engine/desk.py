@@ -70,6 +70,10 @@ class Desk(ConvergeDesk):
         self._inpaint: InpaintDesk | None = None
         self._training: TrainingDesk | None = None
 
+    def warm_up(self) -> None:
+        """Import what the first look at a graph needs: its question would keep the engine for a tenth of a second."""
+        import mrfstudio.engine.converge  # noqa: F401
+
     def load(self) -> Loaded:
         """Everything that the window shows before a person has done anything."""
         from mrfstudio.engine import graph_sources

@@ -19,7 +19,6 @@ WORTH = 1 << 18
 """Bytes below which the system's own allocator is quicker."""
 KEPT = 256 << 20
 """Bytes that may lie idle."""
-_CUSHION = 64  # bytes between what is asked for and what is given, for alignment
 
 
 class Recycler:
@@ -67,9 +66,8 @@ class Recycler:
                 break
             idle -= piece.nbytes
             self._pieces = [kept for kept in self._pieces if kept is not piece]
-        whole = np.empty(size + _CUSHION, np.uint8)
-        start = -whole.ctypes.data % _CUSHION
-        made = whole[start : start + size]
+        # Not numpy's: its huge pages take five times as long at the first touch (77 ms instead of 14 for 34 MB).
+        made: np.ndarray = torch.empty(size, dtype=torch.uint8).numpy()
         self._pieces.append(made)
         return made
 

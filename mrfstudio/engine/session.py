@@ -36,7 +36,7 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.history import BUDGET
 from mrfstudio.engine.inference.run import Limits
-from mrfstudio.engine.interruption import Interrupted, interruptible
+from mrfstudio.engine.interruption import Interrupted, breathe, interruptible
 from mrfstudio.engine.lanes import Moment, Stage
 from mrfstudio.engine.measuring import Measurer
 from mrfstudio.engine.reporter import Reporter
@@ -311,6 +311,7 @@ class Session:
             self._tick()
             if self.measurer.is_unfinished() or not more():
                 break
+            breathe()
 
     def _walk(self, more: Callable[[], bool]) -> None:
         if self.timeline.walk(more):

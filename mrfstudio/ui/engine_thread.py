@@ -31,8 +31,8 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Aside, Frame, NotYet
 from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 
-BUDGET = 0.010
-"""Seconds of iterations between two looks at the queue: a stroke waits for less than that."""
+BUDGET = 0.02
+"""Seconds of iterations between two frames; whoever wants something interrupts them."""
 STOP_WITHIN = 0.1
 SWITCH = 0.001
 """Seconds that the thread may keep the interpreter from the window; Python's own 5 ms are a third of a frame."""
@@ -45,7 +45,11 @@ SHARE = 5
 """While somebody paints, iterations that cannot be given up take at most one part in so many of the time."""
 LOAD_WITHIN = 1.0
 """Seconds that the first picture may take before the catalogue is loaded all the same."""
-FRAME_TIME = 0.015
+ANSWER = 0.01
+"""Seconds of a long answer between two looks at the queue."""
+NOBODY = 0
+"""The number of a question that nobody asked."""
+FRAME_TIME = 0.02
 """Seconds between two frames while nothing but iterations happen; what a person did is shown at once."""
 
 log = logging.getLogger(__name__)
@@ -68,6 +72,10 @@ class Desk(Protocol):
     """The engine as the thread sees it: everything behind it may import torch."""
 
     def load(self) -> Any: ...
+
+    def warm_up(self) -> None:
+        """Import what only later questions need, on another thread than theirs: they will not wait for it."""
+        ...
 
     def session(self, workspace: str) -> Session: ...
 
@@ -180,6 +188,7 @@ class EngineThread(QObject):
                 if load_by and (wait is None or time.monotonic() > load_by):
                     load_by = 0.0
                     self._emit(self.loaded, desk.load())
+                    self._beside.append((NOBODY, Aside(desk.warm_up)))
             except Exception as error:  # never a silent death: whatever comes is logged and shown
                 log.exception("The engine's thread met an unexpected error")
                 self._emit(self.failed, f"Unexpected error: {error}")
@@ -241,7 +250,9 @@ class EngineThread(QObject):
 
     def _work_beside(self, number: int, aside: Aside) -> None:
         try:
-            self._emit(self.answered, number, aside.work())
+            value = aside.work()
+            if number != NOBODY:
+                self._emit(self.answered, number, value)
         except Exception as error:
             self._refuse(number, error)
         with self._changed:
@@ -257,7 +268,7 @@ class EngineThread(QObject):
             rest = self._look_at - time.monotonic()
             return rest if wait is None else min(wait, rest)
         number, task = self._tasks[0]
-        until = time.monotonic() + (BUDGET / 2 if wait == 0 else BUDGET)
+        until = time.monotonic() + (ANSWER / 2 if wait == 0 else ANSWER)
         try:
             while time.monotonic() < until and not self._stopping and not len(self._queue):
                 progress = next(task)
@@ -312,7 +323,7 @@ class EngineThread(QObject):
         return lambda: self._stopping or (not hungry and len(self._queue) > 0)
 
     def _wake_late(self) -> None:
-        """Tell the window of frames that only show more iterations, sixty times a second at most."""
+        """Tell the window of frames that only show more iterations, fifty times a second at most."""
         if self._unseen and time.monotonic() - self._woken_at >= FRAME_TIME:
             self._wake()
 

@@ -76,6 +76,7 @@ class FakeDesk:
         self.release.set()
         self.gate = threading.Event()
         self.looks = 0
+        self.warmed_by = ""
         self.load_error: Exception | None = None
 
     def make(self) -> FakeDesk:
@@ -84,6 +85,9 @@ class FakeDesk:
         if self.load_error is not None:
             raise self.load_error
         return self
+
+    def warm_up(self) -> None:
+        self.warmed_by = threading.current_thread().name
 
     def load(self) -> Loaded:
         return Loaded(Catalogue(), (), (), "fake device")

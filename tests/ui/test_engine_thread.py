@@ -259,6 +259,12 @@ def test_the_first_iterations_come_before_the_catalogue(desk: FakeDesk, qtbot: Q
     assert thread.stop(5.0)
 
 
+def test_what_later_questions_need_is_imported_beside(thread: EngineThread, desk: FakeDesk, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: desk.warmed_by != "")
+    assert desk.warmed_by == "aside"
+    assert thread.alive
+
+
 def test_long_iterations_leave_room_for_the_brush_but_never_stop(
     thread: EngineThread, desk: FakeDesk, qtbot: QtBot
 ) -> None:
