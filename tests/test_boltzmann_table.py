@@ -36,3 +36,9 @@ def test_the_table_leaves_a_dash_where_nothing_was_measured(tmp_path: Path) -> N
     (tmp_path / "a.table.json").write_text(json.dumps(entry), encoding="utf-8")
     table = boltzmann_table._table(tmp_path)
     assert "| mushrooms | 0 | 0.440 | 0.250 (0.124) | – (0.124) | – (0.159) | – (0.159) |" in table
+
+
+def test_processor_time_adds_up_over_the_parts_of_a_run(tmp_path: Path) -> None:
+    boltzmann_table.Stopwatch(tmp_path / "a.cpu").write()
+    (tmp_path / "a.cpu").write_text("100.0", encoding="ascii")
+    assert 100 <= boltzmann_table.Stopwatch(tmp_path / "a.cpu").write() < 101
