@@ -13,7 +13,6 @@ A machine of 784×256 units takes a tenth of the time of the messages as log-odd
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -22,6 +21,7 @@ from torch import Tensor
 from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.inference.matrix_bp import MatrixBP
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.ratios import halvings_of, log_product
 
 PAIRS_AT_ONCE = 250_000
 """Pairs of units worked on together: 1 MB each for messages and scratch, which stay in the cache of a core."""
@@ -29,9 +29,7 @@ WORTH_STOPPING = 20_000
 """Pairs of units from which an item is worked on alone, so that it can stop when it has converged."""
 LARGEST_COUPLING = 10.0
 """Up to here all products below are finite in float32; beyond, the log-odds of `matrix_bp.py` are needed."""
-LARGEST_LOG = 80.0  # e^80 is finite in float32, and so are products of ratios whose logarithms add up to less
 HUGE = 1e30  # odds against a unit beyond which it is off; times e^10 still finite in float32
-MOST_HALVINGS = 5
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def answers(
     machines = {"sum": _sum_product, "max": _max_product, "mixed": _mixed_product}[product]
     columns = couplings.t().contiguous()
     alone = tolerance >= 0 and columns.numel() >= WORTH_STOPPING
-    shared = Shared(columns, columns.exp(), _halvings(columns), tolerance if alone else -1.0)
+    shared = Shared(columns, columns.exp(), halvings_of(float(columns.abs().max())), tolerance if alone else -1.0)
     each = 1 if alone else max(1, PAIRS_AT_ONCE // columns.numel())
     found = [
         machines(shared, a, d, iterations)
@@ -114,9 +112,9 @@ def _sum_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
     for _ in range(iterations):
         before = outer
         _answered(heard, _odds_against(hidden)[:, None], factors, scratch)
-        outer = d + _log_product(heard, 2, halvings)
+        outer = d + log_product(heard, 2, halvings)
         _answered(heard, _odds_against(outer)[:, :, None], factors, scratch)
-        hidden = a + _log_product(heard, 1, halvings)
+        hidden = a + log_product(heard, 1, halvings)
         if shared.rests(outer, before):
             break
     # The last answer left r + E in the scratch.
@@ -132,7 +130,7 @@ def _mixed_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Par
         before = outer
         heard = torch.where(best[:, :, None] > 0, factors, 1.0)
         _answered(heard, _odds_against(hidden)[:, None], factors, scratch)
-        outer = d + _log_product(heard, 2, halvings)
+        outer = d + log_product(heard, 2, halvings)
         best = (outer > 0).to(outer.dtype)
         hidden = a + best @ shared.columns
         if shared.rests(outer, before):
@@ -181,25 +179,6 @@ def _best(x: Tensor, columns: Tensor) -> Tensor:
 
 def _odds_against(totals: Tensor) -> Tensor:
     return totals.neg().exp_().clamp_max_(HUGE)
-
-
-def _halvings(columns: Tensor) -> int:
-    """How often neighbours may be multiplied before a logarithm, so that no product leaves the finite range."""
-    largest = max(float(columns.abs().max()), LARGEST_LOG / 2**MOST_HALVINGS)
-    return int(math.log2(LARGEST_LOG / largest))
-
-
-def _log_product(ratios: Tensor, axis: int, halvings: int) -> Tensor:
-    """Σ log over an axis: a product of two costs a twentieth of a logarithm."""
-    alone = []
-    for _ in range(halvings):
-        half, odd = divmod(ratios.shape[axis], 2)
-        if half == 0:
-            break
-        if odd:
-            alone.append(ratios.select(axis, 2 * half).log())
-        ratios = ratios.narrow(axis, 0, half) * ratios.narrow(axis, half, half)
-    return sum(alone, ratios.log().sum(axis))
 
 
 def _change(outer: Tensor, before: Tensor) -> Tensor:

@@ -12,11 +12,11 @@ import math
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.inference.ratios import LARGEST_LOG, halvings_of, log_product
+
 LARGEST = {torch.float32: (10.0, 30.0), torch.float64: (20.0, 60.0)}
 """Largest |w| and |x| of the fast form: products of four exponentials stay finite, and clipping x changes f by less
 than e^(|w| - |x|)."""
-SURE = 80.0
-"""Where the log-odds of a total are cut before they are exponentiated; its cavities still exceed the largest |x|."""
 
 
 def transfer(x: Tensor, weights: Tensor, temperature: float) -> Tensor:
@@ -40,12 +40,14 @@ class Transfer:
         largest = float(weights.detach().abs().max()) if weights.numel() else 0.0
         self.weights = weights
         self.factors = weights.exp() if largest <= fast else None
+        self._halvings = 0 if self.factors is None else halvings_of(largest)  # because |f| ≤ |w|
         self._squared: Tensor | None = None
 
     def part(self, units: slice) -> Transfer:
         """The same for some units, the second axis of the weights."""
         chosen = object.__new__(Transfer)
         chosen._clip, chosen._squared, chosen.weights = self._clip, None, self.weights[:, units]
+        chosen._halvings = self._halvings
         chosen.factors = None if self.factors is None else self.factors[:, units]
         return chosen
 
@@ -67,22 +69,14 @@ class Transfer:
         if self.factors is None:
             x = total - messages if messages is not None else total.expand(self.weights.shape).contiguous()
             return transfer(x, self.weights, 1.0), x
-        odds = total.clamp(-SURE, SURE).exp_()
+        odds = total.clamp(-LARGEST_LOG, LARGEST_LOG).exp_()  # cavities still exceed the largest |x|
         odds = odds / messages if messages is not None else odds
         odds.clamp_(math.exp(-self._clip), math.exp(self._clip))
         return torch.addcmul(odds.new_ones(()), odds, self.factors).div_(odds + self.factors), odds
 
     def log_total(self, messages: Tensor, axis: int) -> Tensor:
         """The sum of the messages f over an axis, from the form that `keep` gives them."""
-        if self.factors is None:
-            return messages.sum(axis)
-        # Products of eight stay finite, because |f| ≤ |w|; an eighth of the logarithms remains.
-        for _ in range(3):
-            count = messages.shape[axis]
-            product = messages.narrow(axis, 0, count - count // 2).clone()
-            product.narrow(axis, 0, count // 2).mul_(messages.narrow(axis, count - count // 2, count // 2))
-            messages = product
-        return messages.log_().sum(axis)
+        return messages.sum(axis) if self.factors is None else log_product(messages, axis, self._halvings)
 
     def slopes(self, kept: Tensor) -> tuple[Tensor, Tensor]:
         """∂f/∂x = σ(x + w) - σ(x - w) and ∂f/∂w = σ(x + w) - σ(w - x); differentiating |x ± w| is wrong at w = 0."""
