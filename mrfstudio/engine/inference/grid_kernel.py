@@ -83,9 +83,8 @@ def send(
         matrix = factors[direction % shape.matrices]
         torch.div(total, messages[shape.opposite(direction)], out=cavity)
         torch.mm(matrix.t() if direction < shape.matrices else matrix, cavity, out=raw)
-        norm = torch.sum(raw, dim=0, out=norms[direction]).mul_(1.0 / len(raw))
-        senders, receivers = shape.shift(direction)
-        torch.div(raw[:, senders], norm[senders], out=out[direction][:, receivers])
+        raw.div_(torch.sum(raw, dim=0, out=norms[direction]).mul_(1.0 / len(raw)))
+        shape.move(raw, direction, out[direction])
         shape.fill_border(out[direction], direction, 1.0)
 
 
@@ -121,12 +120,10 @@ def _send_backward(
     for direction in range(shape.connectivity):
         index, opposite = direction % shape.matrices, shape.opposite(direction)
         matrix = factors[index] if direction < shape.matrices else factors[index].t()
-        senders, receivers = shape.shift(direction)
         gamma(direction, product)
+        product.div_(sent.received[direction])
         shape.fill_border(product, direction, 0.0)
-        ratio[:, : senders.start].zero_()  # pixels whose neighbour lies beyond the whole batch
-        ratio[:, senders.stop :].zero_()
-        torch.div(product[:, receivers], sent.received[direction][:, receivers], out=ratio[:, senders])
+        shape.move_back(product, direction, ratio)
         torch.div(sent.total, sent.messages[opposite], out=cavity).div_(sent.norms[direction])
         torch.mm(matrix, ratio, out=product)
         torch.mul(product, cavity, out=deltas[direction])

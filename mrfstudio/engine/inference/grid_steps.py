@@ -106,21 +106,7 @@ def advanced(
         torch.div(total, messages[shape.opposite(direction)], out=cavity)
         torch.mm(matrix.t() if direction < shape.matrices else matrix, cavity, out=raw)
         raw.div_(raw.sum(0).mul_(1.0 / len(raw)))
-        _move(raw, shape, direction, received[direction])
+        shape.move(raw, direction, received[direction])
+        shape.fill_border(received[direction], direction, 1.0)
         extremes.append(torch.aminmax(torch.sub(received[direction], messages[direction], out=cavity)))
     return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
-
-
-def _move(sent: Tensor, shape: GridShape, direction: int, out: Tensor) -> None:
-    """Write messages by sender (S, N) to `out` by receiver; 1 where nobody sends.
-
-    The same step for every state is one step for the whole matrix: what crosses from a state to the next one ends
-    where nobody sends, and is overwritten.
-    """
-    row, column = shape.directions[direction]
-    offset = row * shape.width + column
-    size = sent.numel()
-    if abs(offset) < size:
-        origin, target = slice(max(-offset, 0), size - max(offset, 0)), slice(max(offset, 0), size - max(-offset, 0))
-        out.view(-1)[target] = sent.view(-1)[origin]
-    shape.fill_border(out, direction, 1.0)
