@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from mrfstudio.engine.data.contract import Dataset, dataset_class
 from mrfstudio.engine.data.fetch import fetched
-from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.images import read_grey
+from mrfstudio.engine.files.images import Part, fitted, largest_part, read_grey
 from mrfstudio.engine.frames import GreyPicture, PictureGallery, PictureSource
 from mrfstudio.engine.registry import DATASETS
 
@@ -29,7 +28,7 @@ def grey_picture(
     shape: tuple[int, int],
     *,
     name: str = "picture",
-    rectangle: tuple[float, float, float, float] | None = None,
+    rectangle: Part | None = None,
     brightness: tuple[float, float] | None = None,
 ) -> GreyPicture:
     """A file, or grey levels (h, w) from 0 to 1, cut to `rectangle` and scaled to `shape` (height, width).
@@ -40,19 +39,12 @@ def grey_picture(
     grey = _read(source)
     title = Path(source).name if isinstance(source, str | os.PathLike) else name
     box = rectangle or largest_part(grey.shape, shape)
-    small = _scaled(grey, box, shape)
+    small = fitted(grey, shape, box)
     if brightness is not None:
         mean, deviation = brightness
         small = (small - small.mean()) / max(float(small.std()), 1e-6) * deviation + mean
     picture = np.rint(np.clip(small, 0, 1) * WHITE).astype(np.uint8)
     return GreyPicture(title, picture, rectangle=box, full_size=(int(grey.shape[0]), int(grey.shape[1])))
-
-
-def largest_part(full: tuple[int, ...], shape: tuple[int, int]) -> tuple[float, float, float, float]:
-    """Top, left, height, width of the largest part of a picture that has the proportions of `shape`, in the middle."""
-    scale = min(full[0] / shape[0], full[1] / shape[1])
-    height, width = shape[0] * scale, shape[1] * scale
-    return (full[0] - height) / 2, (full[1] - width) / 2, height, width
 
 
 def _read(source: str | os.PathLike[str] | NDArray) -> NDArray[np.float32]:
@@ -70,21 +62,6 @@ def _read(source: str | os.PathLike[str] | NDArray) -> NDArray[np.float32]:
 def _read_file(path: str, changed: int) -> NDArray[np.float32]:
     """A file is read once while a rectangle is moved over it; `changed` tells versions apart."""
     return read_grey(path)
-
-
-def _scaled(grey: NDArray, box: tuple[float, float, float, float], shape: tuple[int, int]) -> NDArray[np.float32]:
-    from PIL import Image
-
-    top, left, height, width = box
-    inside = top >= -1e-6 and left >= -1e-6 and top + height <= grey.shape[0] + 1e-6
-    if not (inside and left + width <= grey.shape[1] + 1e-6 and min(height, width) >= 1):
-        size = f"{grey.shape[1]}×{grey.shape[0]}"
-        raise StudioError(f"The part {box} does not lie in the picture of {size} pixels: expected a part inside it.")
-    corners = (max(left, 0.0), max(top, 0.0), min(left + width, grey.shape[1]), min(top + height, grey.shape[0]))
-    # Box is the mean over each target pixel, which is what a coarser camera would have seen.
-    method = Image.Resampling.BOX if width >= shape[1] else Image.Resampling.BICUBIC
-    picture = Image.fromarray(np.ascontiguousarray(grey, np.float32))
-    return np.asarray(picture.resize((shape[1], shape[0]), method, box=corners), np.float32)
 
 
 # Data sets ------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from mrfstudio.ui.room import Room
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways
 from mrfstudio.ui.tabbing import move_focus
-from mrfstudio.ui.theme import Theme, px
+from mrfstudio.ui.theme import Theme, Width, px
 from mrfstudio.ui.workspaces.base import Workspace
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
 from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
@@ -43,6 +43,7 @@ from mrfstudio.ui.workspaces.train import TrainWorkspace
 
 WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, InpaintWorkspace, ConvergeWorkspace, TrainWorkspace)
 FIRST_SIZE = (1280, 800)
+CONTROLS_WIDTH = 310  # design pixels: labels stand beside their boxes
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 SESSION_ACTIONS = ("save", "save_as")
 RATES_EVERY = 500  # milliseconds; faster numbers could not be read
@@ -202,6 +203,7 @@ class MainWindow(QMainWindow):
         workspace = cls(self.controller, self.settings, self)
         self.workspaces[name] = workspace
         self.centre.addWidget(workspace.centre)
+        Width(workspace.controls, CONTROLS_WIDTH)
         self.controls.addWidget(Scrolled(workspace.controls))
         self.curves.addWidget(QWidget())
         self.actions_.bind_canvas(workspace.canvas)

@@ -280,7 +280,8 @@ class Scrolled(QScrollArea):
         assert inside is not None
         bar = self.verticalScrollBar()
         room = bar.sizeHint().width() if self._always or bar.maximum() > 0 else 0
-        needed = inside.minimumSizeHint().width() + room + 2 * self.frameWidth()
+        least = max(inside.minimumSizeHint().width(), inside.minimumWidth())
+        needed = least + room + 2 * self.frameWidth()
         if needed > self.minimumWidth() or time.monotonic() < self._font_changed + FONT_SETTLES:
             self.setMinimumWidth(needed)
 

@@ -9,8 +9,8 @@ import pytest
 
 from mrfstudio.engine.desk import Desk
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.images import read_grey, write_image
-from mrfstudio.engine.grey_pictures import grey_picture, hole, largest_part, picture_gallery, picture_sources
+from mrfstudio.engine.files.images import largest_part, read_grey, write_image
+from mrfstudio.engine.grey_pictures import grey_picture, hole, picture_gallery, picture_sources
 from mrfstudio.engine.inpaint_desk import DRAWN, InpaintDesk, drawn_by
 from tests.engine.pictures import models, small_grbm, small_rbm
 from tests.engine.sessions import run

@@ -72,16 +72,30 @@ def read_colour(path: AnyPath) -> NDArray[np.float32]:
     return np.repeat(_levels(image, path)[:, :, None], 3, axis=2)
 
 
-def fitted(grey: NDArray, shape: tuple[int, int]) -> Grey:
-    """The largest part of a grey picture that has the proportions of `shape`, from the middle, scaled to that shape."""
-    scale = min(grey.shape[0] / shape[0], grey.shape[1] / shape[1])
-    height, width = shape[0] * scale, shape[1] * scale
-    top, left = (grey.shape[0] - height) / 2, (grey.shape[1] - width) / 2
+Part = tuple[float, float, float, float]
+"""Top, left, height and width of a part of a picture, in its pixels."""
+
+
+def fitted(grey: NDArray, shape: tuple[int, int], part: Part | None = None) -> Grey:
+    """A part of a grey picture (h, w), scaled to `shape` (height, width); None is the `largest_part`."""
+    top, left, height, width = largest_part(grey.shape, shape) if part is None else part
+    bottom, right = top + height, left + width
+    inside = min(top, left) >= -1e-6 and bottom <= grey.shape[0] + 1e-6 and right <= grey.shape[1] + 1e-6
+    if part is not None and not (inside and min(height, width) >= 1):
+        size = f"{grey.shape[1]}×{grey.shape[0]}"
+        raise ImageError(f"The part {part} does not lie in the picture of {size} pixels: expected a part inside it.")
     # A mean over each target pixel is what a coarser camera would have seen; enlarging needs something smooth.
-    method = Image.Resampling.BOX if scale >= 1 else Image.Resampling.BICUBIC
+    method = Image.Resampling.BOX if width >= shape[1] else Image.Resampling.BICUBIC
     whole = Image.fromarray(np.ascontiguousarray(grey, np.float32))
-    corners = (max(left, 0.0), max(top, 0.0), min(left + width, grey.shape[1]), min(top + height, grey.shape[0]))
+    corners = (max(left, 0.0), max(top, 0.0), min(right, grey.shape[1]), min(bottom, grey.shape[0]))
     return np.asarray(whole.resize((shape[1], shape[0]), method, box=corners), np.float32)
+
+
+def largest_part(full: tuple[int, ...], shape: tuple[int, int]) -> Part:
+    """The largest part of a picture of size `full` that has the proportions of `shape`, in the middle."""
+    scale = min(full[0] / shape[0], full[1] / shape[1])
+    height, width = shape[0] * scale, shape[1] * scale
+    return (full[0] - height) / 2, (full[1] - width) / 2, height, width
 
 
 def to_contours(image: NDArray, ink: Ink = "auto", threshold: float | None = None) -> Contours:
