@@ -35,7 +35,9 @@ def save_picture(image: QImage, path: Path) -> None:
     file = QSaveFile(str(path))
     written = file.open(QSaveFile.OpenModeFlag.WriteOnly) and QImageWriter(file, QByteArray(b"png")).write(image)
     if not (written and file.commit()):
-        raise ExportError(f"{path} could not be written: {file.errorString() or 'not a place for pictures'}.")
+        raise ExportError(
+            f"{path} cannot be written ({file.errorString() or 'not a place for pictures'}): choose another place."
+        )
 
 
 def save_text(text: str, path: Path) -> None:
@@ -43,7 +45,7 @@ def save_text(text: str, path: Path) -> None:
     file = QSaveFile(str(path))
     written = file.open(QSaveFile.OpenModeFlag.WriteOnly) and file.write(text.encode()) >= 0
     if not (written and file.commit()):
-        raise ExportError(f"{path} could not be written: {file.errorString()}.")
+        raise ExportError(f"{path} cannot be written ({file.errorString()}): choose another place.")
 
 
 def picture_of(widget: QWidget, scale: float = 2.0) -> QImage:

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QDesktopServices,
     QDragEnterEvent,
     QDropEvent,
+    QImage,
     QKeySequence,
     QPaintEvent,
     QResizeEvent,
@@ -371,15 +372,21 @@ class MainWindow(QMainWindow):
     # Dropped files ----------------------------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
+        content = event.mimeData()
+        if content.hasImage() or any(url.isLocalFile() for url in content.urls()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the first file that was dropped: one window shows one thing."""
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        """Open the first file that was dropped: one window shows one thing. A picture may come without a file."""
+        content = event.mimeData()
+        paths = [Path(url.toLocalFile()) for url in content.urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()
             self.files.open(paths[0])
+        elif content.hasImage():
+            event.acceptProposedAction()
+            if not self.workspace.open_image(QImage(content.imageData())):
+                self.message_bar.show_message("A picture means nothing here: drop it in Segment or Inpaint.")
 
     # Closing ----------------------------------------------------------------------------------------------------------
 

@@ -331,7 +331,7 @@ def test_a_table_that_cannot_be_written_is_said(panel: ComparisonPanel, tmp_path
     assert (tmp_path / "scores.csv").read_text() == panel.to_csv()
     said = emitted(panel.message)
     panel.save(tmp_path / "nowhere" / "scores.csv")
-    assert "could not be written" in said[0]
+    assert "cannot be written" in said[0]
 
 
 def test_an_empty_panel_shows_no_lane(panel: ComparisonPanel) -> None:

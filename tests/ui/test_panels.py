@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -494,6 +495,16 @@ def test_plots_without_truth_are_left_out(curves: Curves) -> None:
     assert curves.empty.isVisible()
     curves.set_frame(frame(lane(1, scalars=[Scalars(1, 0.5, 100.0)]), iteration=1))
     assert not curves.empty.isVisible()
+    visible = {name for name, plot in curves.plots.items() if plot.isVisible()}
+    assert visible == {"residual", "log_partition"}
+
+
+def test_scores_go_when_the_next_picture_has_no_truth(curves: Curves) -> None:
+    first = frame(lane(1, scalars=scalars(1, 3)), iteration=2)
+    curves.set_frame(replace(first, layers={"observed": np.zeros((2, 2)), "truth": np.zeros((2, 2))}))
+    assert curves.plots["iou"].isVisible()
+    drawn = frame(lane(1, scalars=[Scalars(1, 0.5, 100.0)]), iteration=1)
+    curves.set_frame(replace(drawn, layers={"observed": np.zeros((2, 2))}, serial=first.serial + 1, cut=0))
     visible = {name for name, plot in curves.plots.items() if plot.isVisible()}
     assert visible == {"residual", "log_partition"}
 

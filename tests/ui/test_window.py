@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
     QComboBox,
+    QDialogButtonBox,
     QDockWidget,
     QMessageBox,
     QScrollBar,
@@ -26,6 +27,7 @@ from pytestqt.qtbot import QtBot
 from mrfstudio.engine.commands import Paint, Play, SetSpeed, Step
 from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.ui.actions import specs
+from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
 from mrfstudio.ui.theme import Theme
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
@@ -420,7 +422,7 @@ def test_pictures_and_numbers_can_be_exported(studio: Studio, tmp_path: Path, mo
     assert len(lines) == 16
     assert lines[0].split(",")[:2] == ["lane", "iteration"]
     studio.do("export_canvas")
-    assert "could not be written" in studio.messages[-1]
+    assert "cannot be written" in studio.messages[-1]
 
 
 def test_a_dropped_file_opens(studio: Studio, tmp_path: Path) -> None:
@@ -433,6 +435,39 @@ def test_a_dropped_file_opens(studio: Studio, tmp_path: Path) -> None:
     event = QDropEvent(where, Qt.DropAction.CopyAction, data, buttons, keys)
     studio.window.dropEvent(event)
     studio.until(lambda: studio.frame.lanes[0].model == "two.uai")
+
+
+def test_a_picture_can_be_dropped_without_a_file_where_pictures_mean_something(studio: Studio) -> None:
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.white)
+    data = QMimeData()
+    data.setImageData(image)
+    event = QDropEvent(
+        QPointF(50, 50), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    )
+    studio.window.dropEvent(event)
+    dialog = studio.window.findChild(PictureDialog)
+    assert dialog is not None
+    accept = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
+    assert not accept.isEnabled()  # nothing was read yet
+    studio.qtbot.waitUntil(lambda: dialog.picture is not None)
+    assert accept.isEnabled()
+    dialog.reject()
+    studio.window.choose_workspace("graph")
+    studio.window.dropEvent(event)
+    assert "Segment or Inpaint" in studio.window.message_bar.text.text()
+
+
+def test_an_empty_clipboard_is_told_not_a_fault(studio: Studio) -> None:
+    QApplication.clipboard().clear()
+    studio.do("paste")
+    assert "no picture in the clipboard" in studio.messages[-1]
+
+
+def test_a_place_that_cannot_be_written_is_named_with_a_remedy(studio: Studio, tmp_path: Path) -> None:
+    studio.window.files.save_to(tmp_path / "missing" / "a.mrfs")
+    studio.qtbot.waitUntil(lambda: bool(studio.messages))
+    assert studio.messages[-1].endswith("(No such file or directory): choose another place.")
 
 
 def test_nothing_but_the_window_is_ever_a_window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     _flush_folder(target.parent)
 
 
+def unwritable(path: str | os.PathLike[str], problem: OSError) -> str:
+    """One sentence for a file that could not be written: which, why, and what to do."""
+    return f"{path} cannot be written ({problem.strerror or type(problem).__name__}): choose another place."
+
+
 def write_text(target: str | os.PathLike[str], text: str) -> None:
     """Write UTF-8 text atomically, with the line ends as given."""
     with atomic_path(target) as temporary:

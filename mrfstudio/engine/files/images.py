@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.files.atomic import atomic_path, unwritable
 
 AnyPath = str | os.PathLike[str]
 Ink = Literal["auto", "dark", "light"]
@@ -294,6 +294,4 @@ def _save(image: Image.Image, path: AnyPath, kind: str) -> None:
         with atomic_path(path) as temporary, open(temporary, "wb") as file:
             image.save(file, format=kind)
     except OSError as problem:
-        raise ImageError(
-            f"{path} cannot be written ({problem.strerror or type(problem).__name__}): choose another place."
-        ) from None
+        raise ImageError(unwritable(path, problem)) from None

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from mrfstudio import assets
 from mrfstudio.engine.catalogue import ending
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.files.atomic import atomic_path, unwritable
 from mrfstudio.engine.files.places import user_folder
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def save_model(path: str | os.PathLike[str], kind: str, tensors: Mapping[str, Te
             # The library's own writer makes files that nobody else may read.
             temporary.write_bytes(save(plain, metadata))
     except OSError as problem:
-        raise ModelFileError(f"{path} could not be written: {problem.strerror or problem}.") from problem
+        raise ModelFileError(unwritable(path, problem)) from problem
     return path
 
 

@@ -24,6 +24,7 @@ from mrfstudio import __version__
 from mrfstudio.engine.document import Document, checked_clamps, frozen
 from mrfstudio.engine.edits import MOST_LANES, edit, make_lane
 from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.atomic import unwritable
 from mrfstudio.engine.files.command_json import decoded, encoded
 from mrfstudio.engine.files.lane_states import lane_values, lane_with_state, state_arrays
 from mrfstudio.engine.files.zipped import DamagedZip, ReadZip, write_zip
@@ -79,7 +80,7 @@ def save_session(session: Session, path: str | os.PathLike[str]) -> Path:
     try:
         write_zip(target, {"session.json": described}, members)
     except OSError as problem:
-        raise SessionFileError(f"{target} could not be written: {problem.strerror or problem}.") from problem
+        raise SessionFileError(unwritable(target, problem)) from problem
     if size > LARGEST_MESSAGES:
         session.say(f"The messages take {in_words(size)} and were not stored: opening the file computes them again.")
     return target

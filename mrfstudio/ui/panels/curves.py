@@ -34,6 +34,7 @@ MEASURES = (
     ),
     Measure("mse", "MSE", "", "Mean squared error of the hidden pixels, grey levels from 0 to 1.", start=(0.0, 0.02)),
 )
+AGAINST_TRUTH = ("iou", "nce_bits", "mse")
 
 
 class Curves(QWidget):
@@ -77,7 +78,7 @@ class Curves(QWidget):
             self.plots["log_partition"].set_level(None if log_z is None else ("exact", -log_z))
         for plot in self.plots.values():
             plot.draw(self.series, frame.iteration)
-        self._show_what_is_there()
+        self._show_what_is_there(truth="observed" not in frame.layers or "truth" in frame.layers)
 
     def clear(self) -> None:
         """Another session: forget everything."""
@@ -96,11 +97,12 @@ class Curves(QWidget):
         """The plots as they are, for export."""
         return self.grab().toImage()
 
-    def _show_what_is_there(self) -> None:
+    def _show_what_is_there(self, truth: bool = True) -> None:
+        """`truth` is whether the picture has one to compare with, or may get one."""
         # A plot that had data stays until the session changes: its place must not come and go with a restart.
         for plot in self.plots.values():
             if plot.has_data:
                 plot.show()
-            elif not self.series.lanes:
+            elif not self.series.lanes or (plot.measure.name in AGAINST_TRUTH and not truth):
                 plot.hide()
         self.empty.setVisible(all(plot.isHidden() for plot in self.plots.values()))

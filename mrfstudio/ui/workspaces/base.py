@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote, Status
@@ -106,6 +107,10 @@ class Workspace(QObject):
 
     def on_opened(self) -> None:
         """Its session was replaced by one from a file."""
+
+    def open_image(self, image: QImage) -> bool:
+        """Open a picture that came without a file, such as one dragged out of a browser; False if it is of no use."""
+        return False
 
     def open_path(self, path: Path) -> bool:
         """Open a file if it is of a kind that this workspace shows; False if not."""

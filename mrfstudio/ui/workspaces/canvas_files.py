@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import platformdirs
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QMimeData, QObject, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QWidget
 
@@ -60,14 +60,19 @@ class CanvasFiles(QObject):
 
     def paste(self) -> None:
         clipboard = QApplication.clipboard()
-        urls = clipboard.mimeData().urls()
+        content: QMimeData | None = clipboard.mimeData()  # None where nothing was ever copied
+        urls = [] if content is None else content.urls()
         if urls and urls[0].isLocalFile() and self.open_path(Path(urls[0].toLocalFile())):
             return
-        image = clipboard.image()
-        if image.isNull():
+        if not self.open_image(clipboard.image()):
             self._say("There is no picture in the clipboard: copy one first, or open a file.")
-        else:
-            self.open_picture(grey_levels(image))
+
+    def open_image(self, image: QImage) -> bool:
+        """A picture that came without a file; False if there is none."""
+        if image.isNull():
+            return False
+        self.open_picture(grey_levels(image))
+        return True
 
     def open_model(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(self._window, "Open model", self._settings.folder, MODELS)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import ClearLayer, Command, Invert, PaintRectangle, SetImage, SetModel, SetSpeed
@@ -192,6 +193,9 @@ class InpaintWorkspace(ImageWorkspace):
 
     def open_path(self, path: Path) -> bool:
         return self.files.open_path(path)
+
+    def open_image(self, image: QImage) -> bool:
+        return self.files.open_image(image)
 
     # View -------------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QImage
 
 from mrfstudio.engine.commands import AddNoise, ClearLayer, Command, Paint, SetSpeed
 from mrfstudio.engine.frames import Frame
@@ -80,6 +81,9 @@ class SegmentWorkspace(LabelWorkspace):
 
     def open_path(self, path: Path) -> bool:
         return self.files.open_path(path)
+
+    def open_image(self, image: QImage) -> bool:
+        return self.files.open_image(image)
 
     # Actions ----------------------------------------------------------------------------------------------------------
 
