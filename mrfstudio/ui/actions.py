@@ -74,8 +74,8 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("paste", "Paste picture…", "Bring in a picture from the clipboard.", "Ctrl+V"),
         ),
         (
-            canvas("add_edges", "Add spurious edges", "Add eight short edges that bound nothing.", "N"),
-            canvas("delete_contours", "Delete contour pixels", "Hide a fifth of the contour pixels.", "D"),
+            canvas("add_edges", "Add spurious edges", "Noise: add eight short edges that bound nothing.", "N"),
+            canvas("delete_contours", "Delete contour pixels", "Noise: hide a fifth of the contour pixels.", "D"),
         ),
         (
             window("rename_run", "Rename run", "Give the chosen training run another name."),

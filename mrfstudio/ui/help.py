@@ -144,6 +144,9 @@ class CommandPalette(QDialog):
         layout = QVBoxLayout(self)
         layout.addWidget(self.search)
         layout.addWidget(self.results)
+        self.nothing = QLabel("No command here is called that, or does it: try another word.")
+        self.nothing.setProperty("role", "muted")
+        layout.addWidget(self.nothing)
         self.resize(px(self, 520), px(self, 420))
         self._filter("")
 
@@ -162,7 +165,10 @@ class CommandPalette(QDialog):
 
     def _filter(self, text: str) -> None:
         self.results.clear()
-        ranked = [(rank(text, plain(action), place), plain(action), place, action) for place, action in self._entries]
+        ranked = [
+            (rank(text, plain(action), place, action.statusTip()), plain(action), place, action)
+            for place, action in self._entries
+        ]
         for _, name, place, action in sorted((r for r in ranked if r[0] is not None), key=lambda r: (r[0], r[1])):
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             item = QTreeWidgetItem([name, keys])
@@ -173,6 +179,7 @@ class CommandPalette(QDialog):
         first = self.results.topLevelItem(0)
         if first is not None:
             self.results.setCurrentItem(first)
+        self.nothing.setHidden(first is not None)
 
     def _run(self, item: QTreeWidgetItem) -> None:
         self._chosen = item.data(0, Qt.ItemDataRole.UserRole)
@@ -189,12 +196,13 @@ def plain(action: QAction) -> str:
     return action.text().replace("&&", "\0").replace("&", "").replace("\0", "&").rstrip("…")
 
 
-def rank(typed: str, name: str, place: str = "") -> tuple[int, int] | None:
+def rank(typed: str, name: str, place: str = "", help: str = "") -> tuple[int, int] | None:
     """How well an action fits what was typed, smaller is better; None if a typed word is nowhere in it.
 
-    Beginnings of words come first, then places inside words, then letters in order (`spb` finds "step back").
+    Beginnings of words come first, then places inside words, then what the action does, then letters in order (`spb`
+    finds "step back").
     """
-    name, place = name.lower(), place.lower()
+    name, place, help = name.lower(), place.lower(), help.lower()
     worst = (0, 0)
     for part in typed.lower().split():
         if any(word.startswith(part) for word in name.split()):
@@ -203,8 +211,10 @@ def rank(typed: str, name: str, place: str = "") -> tuple[int, int] | None:
             found = (1, name.index(part))
         elif place.startswith(part):
             found = (2, 0)
-        elif _in_order(part, name):
+        elif any(word.startswith(part) for word in help.split()):
             found = (3, 0)
+        elif _in_order(part, name):
+            found = (4, 0)
         else:
             return None
         worst = max(worst, found)

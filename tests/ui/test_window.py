@@ -380,6 +380,20 @@ def test_the_palette_finds_an_action_by_a_part_of_its_name_and_runs_it(studio: S
     palette.deleteLater()
 
 
+def test_the_palette_also_searches_what_actions_do_and_says_when_there_is_nothing(studio: Studio) -> None:
+    palette = CommandPalette(studio.window.menus.every_action(), studio.window)
+    palette.show()
+    palette.search.setText("noise")
+    found = {palette.results.topLevelItem(row).text(0) for row in range(palette.results.topLevelItemCount())}  # type: ignore[union-attr]
+    assert {"Add spurious edges", "Delete contour pixels"} <= found
+    assert not palette.nothing.isVisible()
+    palette.search.setText("qqqq")
+    assert palette.results.topLevelItemCount() == 0
+    assert palette.nothing.isVisible()
+    palette.close()
+    palette.deleteLater()
+
+
 def test_words_that_begin_with_what_was_typed_come_first() -> None:
     names = ["Last iteration", "Step back", "Restart"]
     assert sorted(names, key=lambda name: rank("st", name) or (9, 9))[0] == "Step back"

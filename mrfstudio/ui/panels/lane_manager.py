@@ -62,6 +62,7 @@ class LaneManager(QWidget):
         for place, (head, words) in enumerate(zip(self._heads, self._side_words, strict=True), 3):
             head.setProperty("role", "muted")
             head.setToolTip(f"Which lane is {words}.")
+            head.hide()  # with one lane there is no choice
             self._grid.addWidget(head, 0, place, Qt.AlignmentFlag.AlignHCenter)
         self.algorithm, self.add = ChoiceBox(10), QPushButton("Add")
         self.algorithm.setToolTip("The algorithm of the next lane.")
