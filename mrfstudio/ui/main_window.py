@@ -260,11 +260,11 @@ class MainWindow(QMainWindow):
         lane = self.workspace.shown(frame)
         if lane is not None:
             self.badge.set_lane(lane, "" if len(frame.lanes) == 1 else LETTERS[lane.lane])
-        self._show_undo(frame)
+        self._show_undo(frame.undo, frame.redo)
         self.files.show_title(frame)
 
-    def _show_undo(self, frame: Frame) -> None:
-        for name, what in (("undo", frame.undo), ("redo", frame.redo)):
+    def _show_undo(self, undo: str, redo: str) -> None:
+        for name, what in (("undo", undo), ("redo", redo)):
             action = self.actions_[name]
             word = name.capitalize()
             text = f"{word} {what[0].lower()}{what[1:]}" if what else word
@@ -279,6 +279,9 @@ class MainWindow(QMainWindow):
         if said is not None:
             self.badge.set_words(*said)
             self._show_rates()
+        words = self.workspace.undoable()
+        if words is not None:
+            self._show_undo(*words)
 
     def _show_rates(self) -> None:
         words = self.workspace.rates()

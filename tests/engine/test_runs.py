@@ -19,7 +19,17 @@ from mrfstudio.engine.files.model_file import load_model, user_models
 from mrfstudio.engine.learning.run import train_command
 from mrfstudio.engine.runs import snapshots
 from mrfstudio.engine.runs.desk import TrainingDesk, columns_of
-from mrfstudio.engine.runs.store import LOCK, MODEL, RECORD, STATE, RunError, RunStore, checked_name, file_name
+from mrfstudio.engine.runs.store import (
+    LOCK,
+    MODEL,
+    RECORD,
+    STATE,
+    UNDO_SECONDS,
+    RunError,
+    RunStore,
+    checked_name,
+    file_name,
+)
 from mrfstudio.engine.runs.training import train_run
 from mrfstudio.engine.training_frames import RunUpdate, TrainingPlan
 from tests.engine.toy import REGISTRIES
@@ -45,6 +55,10 @@ def store(tmp_path: Path) -> RunStore:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MRFSTUDIO_HOME", str(tmp_path))
     return tmp_path
+
+
+def unchecked(plan: TrainingPlan) -> None:
+    """Toys are in no registry of this process."""
 
 
 def trained(store: RunStore, **options: Any) -> str:
@@ -112,14 +126,23 @@ def test_names_become_file_names() -> None:
     assert file_name("...") == "run"
 
 
-def test_a_deleted_run_is_gone_even_if_deleting_was_cut_short(store: RunStore) -> None:
+def test_a_deleted_run_can_be_brought_back_for_an_hour(store: RunStore) -> None:
     run, other = trained(store), store.create(PLAN)
+    before = store.note(run)
     store.delete(run)
-    left = store.folder / ".deleted-old"
-    left.mkdir()
-    (left / "file").write_text("x")
+    assert [note.run for note in store.all()] == [other]
+    store.restore(run)
+    assert store.note(run) == before
+    with pytest.raises(RunError, match="cannot be brought back"):
+        store.restore(run)
+    store.delete(run)
+    left = store.folder / f".deleted-{run}"
+    hours_ago = time.time() - 2 * UNDO_SECONDS
+    os.utime(left, (hours_ago, hours_ago))
     assert [note.run for note in store.all()] == [other]
     assert not left.exists()
+    with pytest.raises(RunError, match="cannot be brought back"):
+        store.restore(run)
     with pytest.raises(RunError, match="does not exist"):
         store.note(run)
     with pytest.raises(RunError, match="does not exist"):
@@ -227,9 +250,27 @@ def test_thinning_keeps_both_ends_and_more_of_the_beginning() -> None:
 # A process of its own -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (TrainingPlan("rbm", "query", "mnist:/nowhere.npz"), "does not exist"),
+        (TrainingPlan("grid", "nonsense", "border"), "nonsense"),
+        (TrainingPlan("grid", "query", "border", options={"clones": -1}), "clones"),
+    ],
+)
+def test_a_plan_that_cannot_work_is_refused_before_a_process_is_started(
+    store: RunStore, plan: TrainingPlan, words: str
+) -> None:
+    desk = TrainingDesk(store)
+    with pytest.raises(StudioError, match=words):
+        desk.start(plan)
+    assert desk.runs() == ()
+    assert desk.poll() is None
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 def test_a_killed_run_is_interrupted_and_goes_on_with_the_same_numbers(store: RunStore, tmp_path: Path) -> None:
-    desk = TrainingDesk(store, "tests.engine.toy:train_toy_run", snapshot_seconds=0.0)
+    desk = TrainingDesk(store, "tests.engine.toy:train_toy_run", unchecked, snapshot_seconds=0.0)
     run = desk.start(PLAN, "killed").run
     desk.send("step")
     until(desk, lambda update: update.note.state == "paused" and update.note.step >= 1)
@@ -256,7 +297,7 @@ def test_a_killed_run_is_interrupted_and_goes_on_with_the_same_numbers(store: Ru
 
 
 def test_every_step_reaches_the_window_and_the_model_is_handed_over(store: RunStore, home: Path) -> None:
-    desk = TrainingDesk(store, "tests.engine.toy:train_toy_run", snapshot_seconds=0.0)
+    desk = TrainingDesk(store, "tests.engine.toy:train_toy_run", unchecked, snapshot_seconds=0.0)
     run = desk.start(PLAN, "watched run").run
     seen = until(desk, lambda update: not update.note.active)
     steps = np.concatenate([update.columns["step"] for update in seen if "step" in update.columns])
@@ -279,7 +320,7 @@ def test_every_step_reaches_the_window_and_the_model_is_handed_over(store: RunSt
 
 
 def test_a_plan_that_is_refused_leaves_nothing_behind(store: RunStore) -> None:
-    desk = TrainingDesk(store, "tests.engine.toy:train_toy_run")
+    desk = TrainingDesk(store, "tests.engine.toy:train_toy_run", unchecked)
     desk.start(TrainingPlan("toy", "toy", "toy", options={"learning_rate": -1}))
     last = until(desk, lambda update: not update.note.active)[-1]
     assert last.gone

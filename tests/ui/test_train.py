@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
     QComboBox,
-    QMessageBox,
     QScrollBar,
     QWidget,
 )
@@ -281,12 +280,18 @@ def test_yesterdays_runs_are_there_compared_renamed_repeated_and_deleted(
     assert workspace.plan.plan().options["clones"] == 8
 
     table.choose(table.model.notes[row(workspace, "new")].run)
-    for answer, left in ((QMessageBox.StandardButton.Cancel, True), (QMessageBox.StandardButton.Yes, False)):
-        studio.do("delete_run")
-        question = workspace.runs._question
-        assert question is not None
-        question.button(answer).click()
-        until(studio, lambda wanted=left: ("new" in [n.name for n in table.model.notes]) == wanted)  # type: ignore[misc]
+    names = lambda: [note.name for note in table.model.notes]  # noqa: E731
+    assert not studio.window.actions_["undo"].isEnabled()
+    studio.do("delete_run")
+    until(studio, lambda: "new" not in names())
+    assert "Undo" in studio.messages[-1]
+    assert studio.window.actions_["undo"].text() == "Undo delete new"
+    studio.do("undo")
+    until(studio, lambda: "new" in names() and workspace.look.shown is not None)
+    assert workspace.look.shown is not None
+    assert workspace.look.shown.name == "new"
+    studio.do("redo")
+    until(studio, lambda: "new" not in names())
     assert workspace.look.shown is None
     assert workspace.look.snapshot is None
     assert {note.name for note in RunStore(home / "runs").all()} >= {"ancient", "middle"}

@@ -7,9 +7,10 @@ from typing import cast
 from mrfstudio.engine.data.contract import dataset_class
 from mrfstudio.engine.data.fetch import fetched
 from mrfstudio.engine.learning.contract import Learner
+from mrfstudio.engine.learning.run import training_plan
 from mrfstudio.engine.learning.trainer import FIXED_WHILE_RUNNING
 from mrfstudio.engine.registry import DATASETS, LEARNERS, MODELS
-from mrfstudio.engine.training_frames import DataChoice, ModelChoice, TrainingChoices
+from mrfstudio.engine.training_frames import DataChoice, ModelChoice, TrainingChoices, TrainingPlan
 
 
 def training_choices() -> TrainingChoices:
@@ -28,3 +29,10 @@ def training_choices() -> TrainingChoices:
         fixed=FIXED_WHILE_RUNNING,
         kinds={cls.name: kinds for cls in LEARNERS if (kinds := cast("type[Learner]", cls).kinds())},
     )
+
+
+def check_plan(plan: TrainingPlan) -> None:
+    """Refuse at once what the training process would refuse after seconds of loading: names, paths and ranges."""
+    chosen = training_plan(plan.model, plan.learner, plan.data)
+    for part in chosen.parts:
+        part(**chosen.options_of(part, plan.options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from mrfstudio.engine.files.model_file import read_card, user_models_folder
 from mrfstudio.engine.frames import ModelNote
 from mrfstudio.engine.jobs import Job
 from mrfstudio.engine.runs import snapshots
-from mrfstudio.engine.runs.choices import training_choices
+from mrfstudio.engine.runs.choices import check_plan, training_choices
 from mrfstudio.engine.runs.store import MODEL, RunError, RunStore, file_name
 from mrfstudio.engine.training_frames import RunNote, RunUpdate, RunView, Snapshot, TrainingChoices, TrainingPlan
 
@@ -27,9 +27,15 @@ VERBS = ("pause", "resume", "step", "stop")
 class TrainingDesk:
     """One thread uses it. At most one run is trained for it at a time; others may be looked at meanwhile."""
 
-    def __init__(self, store: RunStore | None = None, function: str = FUNCTION, **arguments: Any) -> None:
-        """`function` is what the child runs, with `arguments` besides the folder."""
-        self.store = store or RunStore()
+    def __init__(
+        self,
+        store: RunStore | None = None,
+        function: str = FUNCTION,
+        check: Callable[[TrainingPlan], None] = check_plan,
+        **arguments: Any,
+    ) -> None:
+        """`function` is what the child runs, with `arguments` besides the folder; `check` refuses plans before that."""
+        self.store, self._check = store or RunStore(), check
         self._function, self._arguments = function, arguments
         self._job: Job | None = None
         self._run = ""
@@ -59,11 +65,16 @@ class TrainingDesk:
         return self._seen_from_here(self.store.note(run))
 
     def delete(self, runs: Sequence[str]) -> None:
-        """Remove runs for good."""
+        """Take runs away; `restore` brings them back, for an hour."""
         for run in runs:
             if run == self._run:
                 raise RunError("This run is being trained: stop it before deleting it.")
             self.store.delete(run)
+
+    def restore(self, runs: Sequence[str]) -> None:
+        """Bring back runs that were deleted."""
+        for run in runs:
+            self.store.restore(run)
 
     def use(self, run: str, step: int | None = None) -> ModelNote:
         """Hand a model over by a name that every workspace and command knows: that of a step, or the best one."""
@@ -87,6 +98,7 @@ class TrainingDesk:
     def start(self, plan: TrainingPlan, name: str = "") -> RunNote:
         """Begin a new run."""
         self._refuse_second()
+        self._check(plan)
         return self._begin(self.store.create(plan, name), resume=False)
 
     def resume(self, run: str) -> RunNote:

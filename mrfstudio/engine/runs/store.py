@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,8 @@ from mrfstudio.engine.training_frames import ACTIVE, RunNote, TrainingPlan
 FORMAT_VERSION = 1
 RECORD, STATE, LOCK, MODEL = "run.json", "state.json", "lock", f"model{SUFFIX}"
 GONE = ".deleted-"
+UNDO_SECONDS = 3600.0
+"""For so long a deleted run can be brought back; the next window that lists runs then removes it."""
 LONGEST_NAME = 80
 
 
@@ -100,13 +103,19 @@ class RunStore:
         _write(path, {**_read(path), "name": checked_name(name)})
 
     def delete(self, run: str) -> None:
-        """Remove a run that nobody trains, at once for everybody who looks."""
+        """Take away a run that nobody trains, at once for everybody who looks; for an hour it can be restored."""
         folder = self.path(run)
         if is_locked(folder / LOCK):
             raise RunError("This run goes on in another window: stop it there before deleting it.")
-        gone = self.folder / f"{GONE}{run}"
-        folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        os.utime(folder)  # from now on the hour counts
+        folder.rename(self.folder / f"{GONE}{run}")
+
+    def restore(self, run: str) -> None:
+        """Bring back a run that was deleted."""
+        gone, folder = self.folder / f"{GONE}{run}", self.folder / run
+        if run != folder.name or not gone.is_dir() or folder.exists():
+            raise RunError(f"The run {run!r} cannot be brought back: it was deleted more than an hour ago.")
+        gone.rename(folder)
 
     def columns(self, run: str) -> dict[str, np.ndarray]:
         """The curves of a run as its last checkpoint wrote them; none before the first."""
@@ -125,9 +134,13 @@ class RunStore:
         return next(name for number in range(1, len(taken) + 2) if (name := f"{stem}-{number}") not in taken)
 
     def _finish_deleting(self, names: list[str]) -> None:
-        for name in names:
-            if name.startswith(GONE):
-                shutil.rmtree(self.folder / name, ignore_errors=True)
+        for path in (self.folder / name for name in names if name.startswith(GONE)):
+            try:
+                old = time.time() - path.stat().st_mtime > UNDO_SECONDS
+            except FileNotFoundError:
+                continue  # another window was faster
+            if old:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def checked_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from mrfstudio.ui.theme import px
 
 Index = QModelIndex | QPersistentModelIndex
 SORT = Qt.ItemDataRole.UserRole
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 NUMBERS = ("Seed", "Steps", "Time")
 
 
@@ -33,7 +35,17 @@ class Column:
 
 def best_words(note: RunNote) -> str:
     """The metric that matters, and a second one: `NCE 0.083, IoU 0.94`."""
-    return ", ".join(f"{metric_words(name)} {value:.4g}" for name, value in list(note.scores.items())[:2])
+    return ", ".join(f"{metric_words(name)} {value:.3g}" for name, value in list(note.scores.items())[:2])
+
+
+def begun(made: str) -> str:
+    """`2026-03-07T09:30:12` as a person reads it, with the year only where it is another one."""
+    try:
+        then = datetime.datetime.fromisoformat(made)
+    except ValueError:
+        return made
+    day = f"{then.day} {MONTHS[then.month - 1]}"
+    return f"{day} {then:%H:%M}" if then.year == datetime.date.today().year else f"{day} {then.year}"
 
 
 def _best_key(note: RunNote) -> float:
@@ -62,7 +74,7 @@ COLUMNS = (
     Column("Best", best_words, _best_key, "The best validation: the metric that selects the model, and a second one."),
     Column("Steps", lambda note: f"{note.step:,}", lambda note: note.step, "Batches so far."),
     Column("Time", lambda note: duration(note.seconds), lambda note: note.seconds, "Time of training, without pauses."),
-    Column("Begun", lambda note: note.made.replace("T", " ")[:16], lambda note: note.made, "When it was started."),
+    Column("Begun", lambda note: begun(note.made), lambda note: note.made, "When it was started."),
 )
 
 
@@ -166,6 +178,7 @@ class RunModel(QAbstractTableModel):
 def tip(note: RunNote) -> str:
     """Everything about a run that a row has no room for."""
     lines = [f"<b>{note.name}</b>"]
+    lines += [f"begun {note.made.replace('T', ' ')}"] if note.made else []
     lines += [note.sentence] if note.sentence else []
     lines += [f"{metric_words(name)}: {value:.4g}" for name, value in note.scores.items()]
     lines += [f"<code>{note.plan.command()}</code>"] if note.state != "damaged" else []

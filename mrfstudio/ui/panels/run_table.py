@@ -21,6 +21,10 @@ from mrfstudio.engine.training_frames import RunNote
 from mrfstudio.ui.panels.run_model import COLUMNS, SORT, RunModel
 from mrfstudio.ui.theme import px
 
+NO_RUNS = (
+    "No runs yet. Press Start: the run appears here, and stays until you delete it.\n"
+    "Tick several to compare their curves."
+)
 NARROW_ROW = 3  # buttons in a row where there is little room
 
 
@@ -41,10 +45,7 @@ class RunTable(QWidget):
         self.sorted.setSourceModel(self.model)
         self.sorted.setSortRole(SORT)
         self.view = self._view()
-        self.empty = QLabel(
-            "No runs yet. Press Start: the run appears here, and stays until you delete it.\n"
-            "Tick several to compare their curves."
-        )
+        self.empty = QLabel("Runs are read as soon as the engine is loaded.")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setWordWrap(True)
         self.empty.setProperty("role", "muted")
@@ -57,8 +58,8 @@ class RunTable(QWidget):
             ("show", "Show", "Look at this run: its curves, its answers, its snapshots. (Return)", self.show_chosen),
             ("resume", "Resume", "Go on with a run that was stopped or interrupted.", self.resume_chosen),
             ("rename", "Rename", "Give the run another name. (F2)", self.rename_chosen),
-            ("duplicate", "Duplicate…", "Take its plan as that of the next run, to change it.", self.duplicate_chosen),
-            ("delete", "Delete…", "Remove the run and everything it wrote. (Delete)", self.delete_chosen),
+            ("duplicate", "Duplicate", "Take its plan as that of the next run, to change it.", self.duplicate_chosen),
+            ("delete", "Delete", "Remove the run and all it wrote; Undo brings it back. (Delete)", self.delete_chosen),
         ):
             button = QPushButton(text)
             button.setToolTip(help)
@@ -97,6 +98,7 @@ class RunTable(QWidget):
         view.verticalHeader().hide()
         header = view.horizontalHeader()
         header.setHighlightSections(False)
+        header.setStretchLastSection(True)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         view.setTabKeyNavigation(False)
@@ -110,6 +112,7 @@ class RunTable(QWidget):
 
     def set_notes(self, notes: Sequence[RunNote]) -> None:
         self.model.set_notes(notes)
+        self.empty.setText(NO_RUNS)
         self.stack.setCurrentWidget(self.view if notes else self.empty)
         if notes:
             self.fit_columns()
@@ -129,9 +132,9 @@ class RunTable(QWidget):
         """As wide as their words, names not narrower than a usual one."""
         self.view.verticalHeader().setDefaultSectionSize(px(self, 28))
         self.view.resizeColumnsToContents()
-        self.view.setColumnWidth(0, max(self.view.columnWidth(0), px(self, 150)))
+        self.view.setColumnWidth(0, max(self.view.columnWidth(0), px(self, 130)))
         # Columns whose words grow while a run goes on have room for what will come.
-        for title, words in (("Best", "NCE 0.8888, IoU 0.8888"), ("Steps", "888,888"), ("Time", "88 min 88 s")):
+        for title, words in (("Best", "NCE 0.888, IoU 0.888"), ("Steps", "888,888"), ("Time", "88 min 88 s")):
             column = [each.title for each in COLUMNS].index(title)
             room = self.fontMetrics().horizontalAdvance(words) + px(self, 16)
             self.view.setColumnWidth(column, max(self.view.columnWidth(column), room))

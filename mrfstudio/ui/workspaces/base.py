@@ -91,6 +91,10 @@ class Workspace(QObject):
         """For the status line where no frame fills it: a mark, words, and what they mean."""
         return None
 
+    def undoable(self) -> tuple[str, str] | None:
+        """What Undo and Redo would do, where no frame says it: words, empty where there is nothing."""
+        return None
+
     def rates(self) -> str | None:
         """For the right end of the status line; None leaves it to iterations and frames."""
         return None

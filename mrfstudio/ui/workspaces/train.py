@@ -190,7 +190,12 @@ class TrainWorkspace(Workspace):
 
     def status(self) -> tuple[Status, str, str] | None:
         note = self.active or self.look.shown
+        if note is None and self.choices is None:
+            return "idle", "loading the engine…", "Runs and plans are read as soon as it is there."
         return status_words(note, None if note is None else self.series.get(note.run))
+
+    def undoable(self) -> tuple[str, str] | None:
+        return self.runs.undoable
 
     def rates(self) -> str | None:
         speed = self._update.images_per_second if self._update is not None and self.active is not None else 0.0

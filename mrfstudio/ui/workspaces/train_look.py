@@ -129,9 +129,10 @@ def progress_words(note: RunNote, active: bool, update: RunUpdate | None) -> tup
     if active and note.step == 0:
         return f"{note.name}: reading the data…", 0.0
     state = STATES.get(note.state, note.state)
+    scores = [f"{metric_words(name)} {value:.3g}" for name, value in list(note.scores.items())[:2]]
     if not active or update is None:
-        said = [f"{note.name}: {state} at step {note.step:,}", duration(note.seconds)]
-        said += [f"{metric_words(name)} {value:.3g}" for name, value in list(note.scores.items())[:2]]
+        # What it reached comes before how long it took: at the end of a narrow window the last words are cut off.
+        said = [f"{note.name}: {state} at step {note.step:,}", *scores, duration(note.seconds)]
         return " · ".join(said), None
     said = [f"{state} · step {note.step:,}", f"{update.images_per_second:.3g} images/s"]
     part = note.step / note.total_steps if note.total_steps else 0.0

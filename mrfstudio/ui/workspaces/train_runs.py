@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from mrfstudio.engine.training_frames import RunNote, RunView
 from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
@@ -29,13 +29,15 @@ class TrainRuns(QObject):
         self._table = workspace.table
         self.drawn: dict[str, int] = {}
         """Runs that are drawn, by the number of their colour; 0 is the one that is looked at."""
-        self._question: QMessageBox | None = None
+        self._deleted: list[Mapping[str, str]] = []
+        self._restored: list[Mapping[str, str]] = []
+        """Names of runs that were deleted together, the last ones last: what Undo brings back and Redo takes again."""
         table = self._table
         table.opened.connect(self._open)
         table.drawn_changed.connect(self._tick)
         table.renamed.connect(self._rename)
         table.duplicate.connect(self._duplicate)
-        table.delete.connect(self._ask_delete)
+        table.delete.connect(self._delete_chosen)
         table.resume.connect(workspace.resume_run)
         shortcut = QShortcut(QKeySequence(Qt.Key.Key_Delete), table.view, table.delete_chosen)
         shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -72,6 +74,8 @@ class TrainRuns(QObject):
         others = {run: lane for run, lane in self.drawn.items() if lane and (shown is None or run != shown.run)}
         self.drawn = ({shown.run: 0} if shown is not None else {}) | others
         self._table.set_drawn(self.drawn)
+        if shown is not None and not self._table.chosen:
+            self._table.choose(shown.run)
         self._workspace.draw_runs()
 
     def _tick(self, run: str, on: bool) -> None:
@@ -141,42 +145,51 @@ class TrainRuns(QObject):
         self._workspace.plan.show_plan(note.plan, "")
         self._say(f"The plan of {note.name} is in the form: change what you like, then press Start.")
 
-    def _ask_delete(self, runs: list[str]) -> None:
-        names = ", ".join(self.name_of(run) for run in runs[:3]) + (
-            f" and {len(runs) - 3} more" if len(runs) > 3 else ""
-        )
-        button = QMessageBox.StandardButton
-        self._question = QMessageBox(self._window)
-        self._question.setIcon(QMessageBox.Icon.Question)
-        self._question.setWindowTitle("Delete runs")
-        self._question.setText(f"Delete {names} for good?")
-        self._question.setInformativeText(
-            "Curves, snapshots and the model go. Models that were taken from it with “Use this model now” stay."
-        )
-        self._question.setStandardButtons(button.Yes | button.Cancel)
-        self._question.button(button.Yes).setText("Delete")
-        self._question.setDefaultButton(button.Cancel)
-        self._question.finished.connect(lambda answer: self._answered(answer, runs))
-        self._question.open()
+    # Deleting ---------------------------------------------------------------------------------------------------------
 
-    def _answered(self, answer: int, runs: list[str]) -> None:
-        assert self._question is not None
-        self._question.deleteLater()
-        self._question = None
-        if answer == QMessageBox.StandardButton.Yes:
-            self._workspace.ask("delete", lambda _: self._deleted(runs), runs=runs)
+    @property
+    def undoable(self) -> tuple[str, str]:
+        """What Undo and Redo would do, in words."""
+        undo, redo = (f"Delete {_names(stack[-1])}" if stack else "" for stack in (self._deleted, self._restored))
+        return undo, redo
 
-    def _deleted(self, runs: list[str]) -> None:
+    def undo(self) -> None:
+        """Bring back what was deleted last."""
+        if self._deleted:
+            runs = self._deleted.pop()
+            self._restored.append(runs)
+            self._workspace.ask("restore", lambda _: self._restored_now(runs), runs=list(runs))
+
+    def redo(self) -> None:
+        """Delete again what was brought back."""
+        if self._restored:
+            self._delete(self._restored.pop())
+
+    def _delete_chosen(self, runs: list[str]) -> None:
+        self._restored.clear()
+        self._delete({run: self.name_of(run) for run in runs})
+
+    def _delete(self, runs: Mapping[str, str]) -> None:
+        self._workspace.ask("delete", lambda _: self._deleted_now(runs), runs=list(runs))
+
+    def _deleted_now(self, runs: Mapping[str, str]) -> None:
+        self._deleted.append(runs)
         for run in runs:
             self.drawn.pop(run, None)
             self._workspace.series.pop(run, None)
         shown = self._workspace.look.shown
         if shown is not None and shown.run in runs:
             self._workspace.look.look_at(None)
-            self._workspace.show_state()
         else:
             self.draw_shown()
+        self._workspace.show_state()
         self.refresh()
+        self._say(f"Deleted: {_names(runs)}. Undo (Ctrl+Z) brings this back, for an hour.")
+
+    def _restored_now(self, runs: Mapping[str, str]) -> None:
+        self._workspace.look.open(next(iter(runs)))
+        self.refresh()
+        self._say(f"Brought back: {_names(runs)}.")
 
     # Out --------------------------------------------------------------------------------------------------------------
 
@@ -211,3 +224,8 @@ class TrainRuns(QObject):
 
     def _say(self, sentence: str) -> None:
         self._workspace.controller.message.emit(sentence)
+
+
+def _names(runs: Mapping[str, str]) -> str:
+    names = list(runs.values())
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
