@@ -4,21 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from mrfstudio.ui.icons import icon
 from mrfstudio.ui.panels.palette import Palette
 from mrfstudio.ui.panels.transport import TransportBar
 from mrfstudio.ui.shell import Scrolled
 from mrfstudio.ui.theme import px
 
 
+class DeedButton(QToolButton):
+    """Does one thing to the picture with one click: a small picture and a word or two."""
+
+    def __init__(self, picture: str, name: str, help: str, key: str) -> None:
+        super().__init__()
+        self._picture = picture
+        self.setText(name)
+        self.setProperty("role", "small")
+        self.setAccessibleName(name)
+        self.setToolTip(f"<b>{name}</b> ({key})<br>{help}")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus with the canvas
+        self.set_narrow(False)
+        self._follow_theme()
+
+    def set_narrow(self, narrow: bool) -> None:
+        style = Qt.ToolButtonStyle
+        self.setToolButtonStyle(style.ToolButtonIconOnly if narrow else style.ToolButtonTextBesideIcon)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            self._follow_theme()
+
+    def _follow_theme(self) -> None:
+        # Of the window: the colour that the stylesheet gives small buttons hides from them whether it is light or dark.
+        self.setIcon(icon(self._picture, self.window()))
+        self.setIconSize(QSize(px(self, 16), px(self, 16)))
+
+
 class Centre(QWidget):
     """The same places in every workspace."""
 
     def __init__(
-        self, transport: TransportBar, advice: QWidget, palette: Palette, canvas: QWidget, below: Sequence[QWidget] = ()
+        self,
+        transport: TransportBar,
+        advice: QWidget,
+        palette: Palette,
+        canvas: QWidget,
+        below: Sequence[QWidget] = (),
+        deeds: Sequence[DeedButton] = (),
     ) -> None:
+        """`deeds` stand at the end of the line of advice."""
         super().__init__()
+        self._deeds = deeds
         self._transport, self._palette = transport, palette
         self._tools = Scrolled(palette, always=False)
         self._tools.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
@@ -27,7 +66,11 @@ class Centre(QWidget):
         column.setContentsMargins(margin, margin, margin, margin)
         column.setSpacing(px(self, 6))
         column.addWidget(transport)
-        column.addWidget(advice)
+        line = QHBoxLayout()
+        line.addWidget(advice, 1)
+        for deed in deeds:
+            line.addWidget(deed)
+        column.addLayout(line)
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self._tools)
@@ -41,3 +84,5 @@ class Centre(QWidget):
         self._transport.set_narrow(narrow)
         self._palette.set_narrow(narrow)
         self._tools.shrink()
+        for deed in self._deeds:
+            deed.set_narrow(narrow)

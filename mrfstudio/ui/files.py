@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QMimeData, QObject
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
 from mrfstudio.engine.frames import Frame
@@ -74,6 +75,18 @@ class Files(QObject):
             self._window.message_bar.show_message(
                 f"{path.name} is of a kind that the window does not show: expected a session, picture, model or graph."
             )
+
+    def can_take(self, content: QMimeData) -> bool:
+        """Whether what is dragged over the window could be opened."""
+        return content.hasImage() or any(url.isLocalFile() for url in content.urls())
+
+    def take(self, content: QMimeData) -> None:
+        """Open the first file that was dropped: one window shows one thing. A picture may come without a file."""
+        paths = [Path(url.toLocalFile()) for url in content.urls() if url.isLocalFile()]
+        if paths:
+            self.open(paths[0])
+        elif not self._window.workspace.open_image(QImage(content.imageData())):
+            self._window.message_bar.show_message("A picture means nothing here: drop it in Segment or Inpaint.")
 
     def replaces(self, path: Path) -> bool:
         """Whether a file brings all that is shown; a picture or a model is added to what is there."""

@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QDesktopServices,
     QDragEnterEvent,
     QDropEvent,
-    QImage,
     QKeySequence,
     QPaintEvent,
     QResizeEvent,
@@ -375,21 +374,13 @@ class MainWindow(QMainWindow):
     # Dropped files ----------------------------------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        content = event.mimeData()
-        if content.hasImage() or any(url.isLocalFile() for url in content.urls()):
+        if self.files.can_take(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the first file that was dropped: one window shows one thing. A picture may come without a file."""
-        content = event.mimeData()
-        paths = [Path(url.toLocalFile()) for url in content.urls() if url.isLocalFile()]
-        if paths:
+        if self.files.can_take(event.mimeData()):
             event.acceptProposedAction()
-            self.files.open(paths[0])
-        elif content.hasImage():
-            event.acceptProposedAction()
-            if not self.workspace.open_image(QImage(content.imageData())):
-                self.message_bar.show_message("A picture means nothing here: drop it in Segment or Inpaint.")
+            self.files.take(event.mimeData())
 
     # Closing ----------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from pytestqt.qtbot import QtBot
 from mrfstudio.engine.commands import Paint, Play, SetSpeed, Step
 from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.ui.actions import specs
+from mrfstudio.ui.centre import DeedButton
 from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
 from mrfstudio.ui.theme import Theme
@@ -85,6 +86,18 @@ def test_the_right_button_erases_and_a_digit_key_paints_hints(studio: Studio) ->
     assert studio.frame.layers["observed"][row, column] == 1
     assert (studio.frame.layers["hints"][15, 15:18] == 2).all()
     assert np.allclose(studio.frame.layers["hints_strength"][15, 15:18], 0.5)
+
+
+def test_one_click_adds_noise_that_one_undo_takes_away(studio: Studio) -> None:
+    before = studio.frame.layers["observed"].copy()
+    for name in ("Add edges", "Delete pixels"):
+        button = next(each for each in studio.window.findChildren(DeedButton) if each.accessibleName() == name)
+        studio.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        studio.settle()
+        assert (studio.frame.layers["observed"] != before).any()
+        studio.do("undo")
+        studio.settle()
+        np.testing.assert_array_equal(studio.frame.layers["observed"], before)
 
 
 def test_stepping_forward_and_back_and_scrubbing_go_where_they_say(studio: Studio) -> None:

@@ -17,7 +17,7 @@ from mrfstudio.engine.commands import (
 )
 from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote
 from mrfstudio.ui.canvas import Canvas
-from mrfstudio.ui.centre import Centre
+from mrfstudio.ui.centre import Centre, DeedButton
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.iteration_strip import IterationStrip
 from mrfstudio.ui.panels.lane_manager import Pair
@@ -58,7 +58,7 @@ class ImageWorkspace(RunActions, Workspace):
         self.palette, self.strip = ToolPalette(self.canvas), strip
         self.controls = self.lane_controls = panel
         below = (*self.below_canvas(), self.strip)
-        self.centre: Centre = Centre(self.transport, self.advice, self.palette, self.canvases, below)
+        self.centre: Centre = Centre(self.transport, self.advice, self.palette, self.canvases, below, self.deeds())
         self.curves: Any = None
         """The panel below, once it is made: see `new_curves`."""
         self._inspected: tuple[int, int] | None = None
@@ -76,6 +76,10 @@ class ImageWorkspace(RunActions, Workspace):
 
     def below_canvas(self) -> Sequence[QWidget]:
         """What a workspace puts between its canvas and the strip of iterations."""
+        return ()
+
+    def deeds(self) -> Sequence[DeedButton]:
+        """What a workspace does to its picture with one click."""
         return ()
 
     def new_curves(self) -> QWidget:

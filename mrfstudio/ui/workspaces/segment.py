@@ -11,6 +11,7 @@ from PySide6.QtGui import QImage
 from mrfstudio.engine.commands import AddNoise, ClearLayer, Command, Paint, SetSpeed
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.canvas.layers import SEGMENT_LAYERS
+from mrfstudio.ui.centre import DeedButton
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.dialogs.example import Example
 from mrfstudio.ui.settings import Settings
@@ -23,7 +24,7 @@ from mrfstudio.ui.workspaces.segment_files import FIRST_EXAMPLE, SegmentFiles
 
 LABELS = ("CONTOUR", "OUT", "IN")
 ADVICE = (
-    "Try it: draw on the contour, or erase it with the right button, and watch the labels follow. N adds noise.",
+    "Try it: draw on the contour, or erase it with the right button, and watch the labels follow. N or D adds noise.",
     "Say what you know: press 3 and paint a few IN pixels. Full stop and comma step through the iterations.",
     "Look inside: Ctrl+B shows what each clone has learned, Ctrl+K compares two models.",
 )
@@ -47,6 +48,13 @@ class SegmentWorkspace(LabelWorkspace):
         self._advised = 0
         self.advice.show_text(ADVICE[0])
         self.clones = Clones(self)
+
+    def deeds(self) -> tuple[DeedButton, ...]:
+        edges = DeedButton("edges", "Add edges", "Noise: add eight short edges that bound nothing.", "N")
+        gaps = DeedButton("noise", "Delete pixels", "Noise: hide a fifth of the contour pixels.", "D")
+        edges.clicked.connect(self.add_edges)
+        gaps.clicked.connect(self.delete_contours)
+        return edges, gaps
 
     def doers(self) -> tuple[QObject, ...]:
         return (*super().doers(), self.files, self.clones)
