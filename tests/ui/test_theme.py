@@ -60,8 +60,9 @@ def test_text_reaches_the_contrast_of_wcag_aa(colours: Colours) -> None:
     for text in (colours.text, colours.muted, colours.good, colours.warn, colours.bad, colours.accent):
         for ground in (colours.window, colours.surface):
             assert contrast(text, ground) >= 4.5, (text, ground)
-    assert contrast(colours.text, colours.accent_soft) >= 4.5
-    assert contrast(colours.text, colours.raised) >= 4.5
+    for text in (colours.text, colours.muted):  # tabs, small buttons and rows under the pointer, chosen or focused
+        for ground in (colours.raised, colours.accent_soft):
+            assert contrast(text, ground) >= 4.5, (text, ground)
     assert contrast(colours.accent_text, colours.accent) >= 4.5
     assert contrast(colours.muted, colours.backdrop) >= 4.5
     for lane in colours.lanes:

@@ -8,34 +8,34 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import platformdirs
-from PySide6.QtCore import QMimeData, QObject, Qt
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
 
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.dialogs.simple import TextDialog, show_dialog
-from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.export import picture_of
 from mrfstudio.ui.files import MODELS, SESSION_ENDING
+from mrfstudio.ui.workspaces.exports import Exports
 from mrfstudio.ui.workspaces.image_workspace import ImageWorkspace
 
 PICTURE_ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".ico", ".tga"}
 
 
-class CanvasFiles(QObject):
+class CanvasFiles(Exports):
     """Methods are named like the actions they do."""
 
     def __init__(self, workspace: ImageWorkspace) -> None:
         super().__init__(workspace)
         self._canvases = workspace
-        self._controller = workspace.controller
-        self._settings = workspace.settings
 
     @property
-    def _window(self) -> QWidget:
-        return self._canvases.canvas.window()
+    def _curves(self) -> Any:
+        return self._canvases.curves
 
     # In ---------------------------------------------------------------------------------------------------------------
 
@@ -81,31 +81,10 @@ class CanvasFiles(QObject):
 
     # Out --------------------------------------------------------------------------------------------------------------
 
-    def export_canvas(self) -> None:
-        path = ask_path(self._window, self._settings, "Export canvas", f"{self._name}.png", [PNG])
-        if path is not None:
-            self._save(lambda: save_picture(self.canvas_image(), path), path)
-
     def canvas_image(self) -> QImage:
         """What is shown: one lane alone, or both as they stand side by side."""
         canvases = self._canvases.canvases
         return picture_of(canvases) if canvases.comparing else canvases.first.render_image()
-
-    def export_curves(self) -> None:
-        curves = self._canvases.curves
-        if curves is None:
-            return
-        path = ask_path(self._window, self._settings, "Export curves", f"{self._name}-curves.png", [PNG, CSV])
-        if path is None:
-            return
-        if path.suffix.lower() == ".csv":
-            self._save(lambda: save_text(curves.to_csv(), path), path)
-        else:
-            self._save(lambda: save_picture(picture_of(curves), path), path)
-
-    def copy_picture(self) -> None:
-        QApplication.clipboard().setImage(self.canvas_image())
-        self._say("The canvas is in the clipboard.")
 
     def show_card(self) -> None:
         frame = self._controller.newest
@@ -141,10 +120,6 @@ class CanvasFiles(QObject):
     def _edited(self, frame: Frame) -> bool:
         return frame.undo not in ("", f"Open {frame.name}")
 
-    def _copy(self, line: str) -> None:
-        QApplication.clipboard().setText(line)
-        self._say(f"Copied: {line}")
-
     # Inside -----------------------------------------------------------------------------------------------------------
 
     @property
@@ -157,17 +132,6 @@ class CanvasFiles(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(accepted)
         show_dialog(dialog)
-
-    def _save(self, write: Callable[[], None], path: Path) -> None:
-        try:
-            write()
-        except ExportError as error:
-            self._say(str(error))
-        else:
-            self._say(f"Written: {path}")
-
-    def _say(self, sentence: str) -> None:
-        self._controller.message.emit(sentence)
 
 
 def command_line(*words: str) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QFileDialog
 
 from mrfstudio.engine.frames import Frame
-from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.workspaces.exports import Exports
 
 if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.converge import ConvergeWorkspace
@@ -22,17 +21,19 @@ GRAPH_FILES = "Graphs (*.uai *.fg *.uai.gz *.fg.gz)"
 UAI, FG = "UAI graph (*.uai)", "libDAI graph (*.fg)"
 
 
-class ConvergeFiles(QObject):
+class ConvergeFiles(Exports):
     """Methods are named like the actions they do."""
 
     def __init__(self, workspace: ConvergeWorkspace) -> None:
         super().__init__(workspace)
         self._workspace = workspace
-        self._controller, self._settings = workspace.controller, workspace.settings
 
     @property
-    def _window(self) -> QWidget:
-        return self._workspace.canvas.window()
+    def _curves(self) -> Any:
+        return self._workspace.curves
+
+    def canvas_image(self) -> QImage:
+        return self._workspace.canvas.render_image()
 
     # In ---------------------------------------------------------------------------------------------------------------
 
@@ -53,27 +54,6 @@ class ConvergeFiles(QObject):
             self._settings.folder = str(path.parent)
             self._controller.ask("export_graph", lambda _: self._say(f"The graph is in {path}."), path=str(path))
 
-    def export_canvas(self) -> None:
-        path = ask_path(self._window, self._settings, "Export canvas", f"{self._name}.png", [PNG])
-        if path is not None:
-            self._save(lambda: save_picture(self._workspace.canvas.render_image(), path), path)
-
-    def copy_picture(self) -> None:
-        QApplication.clipboard().setImage(self._workspace.canvas.render_image())
-        self._say("The canvas is in the clipboard.")
-
-    def export_curves(self) -> None:
-        curves = self._workspace.curves
-        if curves is None:
-            return
-        path = ask_path(self._window, self._settings, "Export curves", f"{self._name}-curves.png", [PNG, CSV])
-        if path is None:
-            return
-        if path.suffix.lower() == ".csv":
-            self._save(lambda: save_text(curves.to_csv(), path), path)
-        else:
-            self._save(lambda: save_picture(picture_of(curves), path), path)
-
     def copy_command(self) -> None:
         """The `mrfstudio infer` line that computes what the chosen lane shows."""
         if self._controller.newest is None or not self._controller.newest.lanes:
@@ -85,9 +65,7 @@ class ConvergeFiles(QObject):
     def _copy_command(self, inputs: tuple[str, str]) -> None:
         frame = self._controller.newest
         if frame is not None and frame.lanes:
-            line = infer_line(frame, self._workspace.lane, *inputs)
-            QApplication.clipboard().setText(line)
-            self._say(f"Copied: {line}")
+            self._copy(infer_line(frame, self._workspace.lane, *inputs))
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
@@ -96,17 +74,6 @@ class ConvergeFiles(QObject):
         frame = self._controller.newest
         name = frame.name if frame is not None and frame.name else "graph"
         return Path(name).name.split(".")[0].replace(" ", "-").lower()
-
-    def _save(self, write: Callable[[], None], path: Path) -> None:
-        try:
-            write()
-        except ExportError as error:
-            self._say(str(error))
-        else:
-            self._say(f"Written: {path}")
-
-    def _say(self, sentence: str) -> None:
-        self._controller.message.emit(sentence)
 
 
 def infer_line(frame: Frame, lane: int, graph: str, evidence: str) -> str:

@@ -1,0 +1,77 @@
+"""What goes out of every workspace with a canvas and curves: pictures, numbers, the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QWidget
+
+from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.workspaces.base import Workspace
+
+
+class Exports(QObject):
+    """Methods are named like the actions they do."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self._owner = workspace
+        self._controller, self._settings = workspace.controller, workspace.settings
+
+    @property
+    def _window(self) -> QWidget:
+        return self._owner.canvas.window()
+
+    @property
+    def _name(self) -> str:
+        """What files are called that are made of what is shown."""
+        raise NotImplementedError
+
+    @property
+    def _curves(self) -> Any:
+        """The panel of curves with `to_csv`; None before it is made."""
+        raise NotImplementedError
+
+    def canvas_image(self) -> QImage:
+        """What the canvas shows."""
+        raise NotImplementedError
+
+    def export_canvas(self) -> None:
+        path = ask_path(self._window, self._settings, "Export canvas", f"{self._name}.png", [PNG])
+        if path is not None:
+            self._save(lambda: save_picture(self.canvas_image(), path), path)
+
+    def export_curves(self) -> None:
+        curves = self._curves
+        if curves is None:
+            return
+        path = ask_path(self._window, self._settings, "Export curves", f"{self._name}-curves.png", [PNG, CSV])
+        if path is None:
+            return
+        if path.suffix.lower() == ".csv":
+            self._save(lambda: save_text(curves.to_csv(), path), path)
+        else:
+            self._save(lambda: save_picture(picture_of(curves), path), path)
+
+    def copy_picture(self) -> None:
+        QApplication.clipboard().setImage(self.canvas_image())
+        self._say("The canvas is in the clipboard.")
+
+    def _copy(self, line: str) -> None:
+        QApplication.clipboard().setText(line)
+        self._say(f"Copied: {line}")
+
+    def _save(self, write: Callable[[], None], path: Path) -> None:
+        try:
+            write()
+        except ExportError as error:
+            self._say(str(error))
+        else:
+            self._say(f"Written: {path}")
+
+    def _say(self, sentence: str) -> None:
+        self._controller.message.emit(sentence)
