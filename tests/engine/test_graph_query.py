@@ -11,10 +11,11 @@ import torch
 from mrfstudio.engine.evaluate import evaluate_model
 from mrfstudio.engine.files.graph import write_graph
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.learning.contract import BatchContext
+from mrfstudio.engine.learning.contract import BatchContext, TensorSource, TrainingData
 from mrfstudio.engine.learning.query import Query
 from mrfstudio.engine.learning.query_graph import answered, log_truth, observed
 from mrfstudio.engine.learning.run import train_command
+from mrfstudio.engine.learning.trainer import Trainer
 from mrfstudio.engine.models.crbm import CRBM
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.models.ising import grid_edges, ising_grid
@@ -94,6 +95,20 @@ def test_the_share_of_converged_targets_is_told() -> None:
     assert shares[1] is not None
     assert shares[1] < 1
     assert shares[2] == 1
+
+
+@pytest.mark.parametrize("queries", ["half:left", "unifrom:0.5", "patch:9x9", "mask:nowhere.png"])
+def test_queries_that_do_not_fit_are_refused_while_a_run_goes_on(queries: str) -> None:
+    """A run with rows of spins, whose person mistypes: it is told, and goes on with the queries that it has."""
+    model = IsingField(grid_edges(2, 3), 6)
+    data = TrainingData(TensorSource(x=some_states(model)))
+    said = iter([[{"do": "change", "values": {"queries": queries}}]])
+    trainer = Trainer(model, Query(batch_size=5, epochs=2.0), data, poll=lambda: next(said, []))
+    records = list(trainer.run())
+    assert any(queries.partition(":")[2] in record.notice for record in records)
+    assert trainer.learner.values()["queries"] == Query().queries
+    assert trainer.outcome is not None
+    assert trainer.outcome.reason == "finished"
 
 
 def test_forbidden_entries_give_finite_gradients() -> None:

@@ -238,6 +238,12 @@ class Learner(Parameters):
         """None if this learner can train the model, else one sentence that says why not."""
         raise NotImplementedError
 
+    def check(self, model: Any) -> None:
+        """Raise a `StudioError` where these parameters do not fit the model, such as queries larger than its pictures.
+
+        Asked when parameters change while a run goes on: a mistake then must not end it.
+        """
+
     def start(self, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]:
         """The learner's own first state, such as persistent chains. It is saved with every checkpoint."""
         return {}

@@ -17,11 +17,15 @@ from torch import Tensor
 from mrfstudio.engine.catalogue import choice, integer, number, text
 from mrfstudio.engine.learning.contract import BatchContext, BatchResult, BatchSource, Learner, TrainingData
 from mrfstudio.engine.learning.density import density_class
+from mrfstudio.engine.learning.queries import parse_queries
 from mrfstudio.engine.registry import LEARNERS
 
 
 class QueryObjective(Protocol):
-    """Query training of one kind of model."""
+    """Query training of one kind of model.
+
+    One whose queries are drawn from `learner.queries` also has `shape(model)`, the shape of what they ask about.
+    """
 
     def start(self, learner: Query, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]: ...
 
@@ -137,7 +141,13 @@ class Query(Learner):
         remedy = ": use the learner likelihood or cd" if density_class(model) else ""
         return f"Query training has no objective for a {kind}, only for {kinds}{remedy}."
 
+    def check(self, model: Any) -> None:
+        objective = _objectives()[model.kind]
+        if hasattr(objective, "shape"):
+            parse_queries(self.queries).draw(1, objective.shape(model), torch.Generator())
+
     def start(self, model: Any, data: TrainingData, seed: int) -> dict[str, Tensor]:
+        self.check(model)
         return _objectives()[model.kind].start(self, model, data, seed)
 
     def batch(self, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:

@@ -48,8 +48,10 @@ class Scores:
 class GraphObjective:
     """Loss and scores for rows of states (B, variables)."""
 
+    def shape(self, model: TiedGraph) -> tuple[int, ...]:
+        return query_shape(model)
+
     def start(self, learner: Query, model: TiedGraph, data: TrainingData, seed: int) -> dict[str, Tensor]:
-        parse_queries(learner.queries).draw(1, query_shape(model), torch.Generator())  # refuse what does not fit now
         return {}
 
     def batch(

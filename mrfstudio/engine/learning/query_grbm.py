@@ -28,8 +28,10 @@ from mrfstudio.engine.threads import side_by_side
 class GrbmObjective:
     """Loss and scores for pictures (B, height, width)."""
 
+    def shape(self, model: GRBM) -> tuple[int, ...]:
+        return model.image_shape
+
     def start(self, learner: Query, model: GRBM, data: TrainingData, seed: int) -> dict[str, Tensor]:
-        parse_queries(learner.queries).draw(1, model.image_shape, torch.Generator())  # refuse what does not fit now
         return {}
 
     def batch(

@@ -80,9 +80,11 @@ class BinaryScores:
 class MachineObjective:
     """Loss and scores for rows (B, V) of values from 0 to 1."""
 
+    def shape(self, model: RBM) -> tuple[int, ...]:
+        return tuple(model.belief_shape)
+
     def start(self, learner: Query, model: RBM, data: TrainingData, seed: int) -> dict[str, Tensor]:
         """A machine whose messages have temperature 1 begins at the learner's; one trained already keeps its own."""
-        parse_queries(learner.queries).draw(1, model.belief_shape, torch.Generator())  # refuse what does not fit now
         if model.log_temperature.item() == 0.0:
             with torch.no_grad():
                 model.log_temperature.fill_(math.log(learner.start_temperature))

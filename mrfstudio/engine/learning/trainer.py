@@ -22,7 +22,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import ParameterError
+from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.learning import optimiser, schedules
 from mrfstudio.engine.learning.checkpoint import TrainingState, identity, merged_options
 from mrfstudio.engine.learning.contract import Learner, TrainableModel, TrainingData
@@ -190,9 +190,14 @@ class Trainer:
             for name in values:
                 if name in FIXED_WHILE_RUNNING:
                     return f"{name} cannot change while a run goes on: start another run."
-            self.learner = self.learner.replace(**values)
-        except (ParameterError, TypeError, ValueError) as problem:
+            changed = self.learner.replace(**values)
+            refusal = changed.supports(self.model)
+            if refusal is not None:
+                return refusal
+            changed.check(self.model)
+        except (StudioError, TypeError, ValueError) as problem:
             return str(problem)
+        self.learner = changed
         self.state.changes |= {name: getattr(self.learner, name) for name in values}
         # At once, so that a resume after a kill knows of it.
         self._transport.checkpoint_wanted = True

@@ -263,6 +263,8 @@ class TrainWorkspace(Workspace):
         self.series.setdefault(note.run, RunSeries()).extend(update.columns)
         for notice in update.notices:
             self.controller.message.emit(notice)
+        if update.notices and self.active is not None and self.choices is not None:
+            self.plan.set_live(self.choices.fixed, note.options)  # a refused change is taken back in the form too
         if update.gone:
             self.series.pop(note.run)
             if self.look.run == note.run:
