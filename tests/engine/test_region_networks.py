@@ -255,7 +255,7 @@ def test_evidence_that_comes_later_is_taken_up_at_once() -> None:
 
 def test_infer_takes_as_many_steps_as_are_planned(tmp_path: Path) -> None:
     path = tmp_path / "grid.uai"
-    write_uai(path, ising_grid(2, 3, field=1.0, seed=1))
+    write_uai(path, ising_grid(3, 3, field=1.0, seed=1))
     assert infer_file(path, "renn", parameters={"steps": 30, **SMALL})["iterations"] == 30
     assert infer_file(path, "renn", parameters=SMALL, limits={"iterations": 7})["iterations"] == 7
 
