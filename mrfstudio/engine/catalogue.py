@@ -45,6 +45,8 @@ class Field:
     advanced: bool = False
     slider_high: float = math.inf
     """Where a slider ends; the box beside it takes values up to `high`."""
+    zero: str = ""
+    """What a box shows instead of 0, where 0 is not a number of anything."""
 
     @property
     def option(self) -> str:

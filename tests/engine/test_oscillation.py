@@ -182,6 +182,11 @@ def test_a_known_guarantee_gives_the_largest_alpha_within_it() -> None:
     assert "guaranteed" in offers[1].reason
 
 
+def test_an_alpha_that_is_guaranteed_is_not_to_be_left() -> None:
+    offers = advice(swinging(), "alpha-bp", {"alpha": 1.0, "damping": 0.0}, guaranteed=(0.98, 1.02))
+    assert [offer.parameters for offer in offers] == [{"damping": 0.5}]
+
+
 def test_there_is_no_advice_that_cannot_help() -> None:
     assert advice(find_oscillations(np.zeros((24, 4))), "bp", {"damping": 0.0}) == ()
     assert len(advice(swinging(), "bp", {"damping": 0.0}, pairwise=False)) == 1

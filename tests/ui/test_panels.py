@@ -15,12 +15,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from mrfstudio.engine.catalogue import Entry, Parameters, choice, flag, integer, number, text
+from mrfstudio.engine.catalogue import Entry, Field, Parameters, choice, flag, integer, number, text
 from mrfstudio.engine.commands import Command, Pause, Play, Restart, Scrub, SetSpeed, Step
-from mrfstudio.engine.frames import CloneGallery, Scalars
+from mrfstudio.engine.frames import CloneGallery, Guarantee, Scalars, Swings, Tip
 from mrfstudio.ui.canvas import SEGMENT_TARGETS, TOOLS, Canvas
 from mrfstudio.ui.canvas.layers import SEGMENT_LAYERS
 from mrfstudio.ui.colours import DARK, LIGHT, Colours, rgb
+from mrfstudio.ui.panels.advice_bar import AdviceBar
 from mrfstudio.ui.panels.axes import next_end, roomy, thinned, tick_texts, ticks
 from mrfstudio.ui.panels.badge import Badge, sentence
 from mrfstudio.ui.panels.clone_browser import CloneBrowser
@@ -230,6 +231,39 @@ def write(editor: NumberBox, words: str) -> None:
 
 def test_a_form_has_every_field_at_its_default(form: ParameterForm) -> None:
     assert form.values() == {field.name: field.default for field in ENTRY.fields}
+
+
+def test_a_box_has_a_word_for_a_zero_that_is_no_number(qtbot: QtBot) -> None:
+    editor = NumberBox(Field("iterations", "integer", 0, "Stop after.", low=0, high=99, zero="as lane A"))
+    shown(qtbot, editor, 120, 30)
+    edits = emitted(editor.edited)
+    assert editor.lineEdit().text() == "as lane A"
+    editor.stepBy(2)
+    assert editor.lineEdit().text() == "2"
+    editor.selectAll()
+    QTest.keyClicks(editor, "0")
+    assert edits[-1] == 0
+    editor.clearFocus()
+    editor.set_value(0)
+    assert editor.lineEdit().text() == "as lane A"
+    editor.stepBy(1)
+    editor.selectAll()
+    QTest.keyClicks(editor, "as lane A")
+    assert edits[-1] == 0
+
+
+def test_swings_and_a_guarantee_can_both_be_true(qtbot: QtBot) -> None:
+    bar = AdviceBar()
+    shown(qtbot, bar, 900, 40)
+    bar.set_swings(Swings(0, 9, np.full((4, 2), 2, np.int16), 8, 2, (Tip("Damp: 0.5", "why", "bp", {}),)))
+    assert bar.text.startswith("All messages oscillate")
+    bar.set_guarantee(Guarantee(0, 1, guaranteed=True))
+    assert "still swing" in bar.text
+    assert "guaranteed" in bar.text
+    bar.set_guarantee(Guarantee(0, 2))
+    assert bar.text.startswith("All messages oscillate")
+    bar.set_swings(None)
+    assert "messages" not in bar.text
 
 
 def test_typed_values_are_emitted_in_their_own_type(form: ParameterForm) -> None:

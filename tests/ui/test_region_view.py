@@ -61,6 +61,11 @@ def test_it_says_how_many_and_how_far_apart(qtbot: QtBot) -> None:
     assert "1.0e-02" in panel.heading.text()
 
 
+def test_levels_say_what_they_hold(qtbot: QtBot) -> None:
+    panel = shown(qtbot)
+    assert panel.picture.captions() == ["2 roots of 3, c = 1", "1 region of 2, c = -1"]
+
+
 def test_a_click_shows_the_belief_of_a_region_most_probable_first(qtbot: QtBot) -> None:
     panel = shown(qtbot)
     middle = panel.picture.place(2).toPoint()

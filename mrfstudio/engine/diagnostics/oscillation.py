@@ -183,10 +183,12 @@ def _damp(found: Oscillation, algorithm: str, parameters: Mapping[str, Any]) -> 
 def _lower_alpha(
     algorithm: str, parameters: Mapping[str, Any], pairwise: bool, guaranteed: tuple[float, float] | None
 ) -> Advice | None:
-    """The largest α with a guarantee below the present one, else half of it."""
+    """The largest α with a guarantee below the present one, else half of it; none where the present one has it."""
     if algorithm not in ("bp", "alpha-bp") or not pairwise or parameters.get("temperature", 1.0) != 1.0:
         return None
     alpha = float(parameters.get("alpha", 1.0))
+    if guaranteed is not None and guaranteed[0] <= alpha <= guaranteed[1]:
+        return None
     # Rounded down: the interval's own end rounded up would lie outside.
     certain = np.floor(100 * guaranteed[1]) / 100 if guaranteed is not None else 0.0
     if guaranteed is not None and guaranteed[0] < certain < alpha:

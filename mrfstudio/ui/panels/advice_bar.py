@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from mrfstudio.engine.frames import Swings, Tip
+from mrfstudio.engine.frames import Guarantee, Swings, Tip
 from mrfstudio.ui.shell import Advice
 from mrfstudio.ui.theme import px
 
@@ -24,6 +24,8 @@ class AdviceBar(QWidget):
         self.buttons = [QPushButton() for _ in range(MOST_TIPS)]
         self._tips: tuple[Tip, ...] = ()
         self._words = ""
+        self._swings: Swings | None = None
+        self._guaranteed = False
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(px(self, 6))
@@ -49,11 +51,9 @@ class AdviceBar(QWidget):
 
     def set_swings(self, swings: Swings | None) -> None:
         """Say which messages swing and offer what helps; None goes back to what to try."""
-        found = swings if swings is not None and swings.count else None
+        found = self._swings = swings if swings is not None and swings.count else None
         self._tips = () if found is None else found.tips[:MOST_TIPS]
-        self.label.setProperty("role", "muted" if found is None else "problem")
-        self.label.style().polish(self.label)
-        self.label.show_text(self._words if found is None else sentence(found))
+        self._say()
         for index, button in enumerate(self.buttons):
             shown = index < len(self._tips)
             button.setVisible(shown)
@@ -63,14 +63,31 @@ class AdviceBar(QWidget):
                 button.setToolTip(f"{tip.reason} Undo takes it back.")
                 button.setAccessibleName(tip.title)
 
+    def set_guarantee(self, found: Guarantee | None) -> None:
+        """Whether convergence is certain: messages may swing for long and come to rest all the same."""
+        guaranteed = found is not None and found.guaranteed
+        if guaranteed != self._guaranteed:
+            self._guaranteed = guaranteed
+            self._say()
+
+    def _say(self) -> None:
+        problem = self._swings is not None and not self._guaranteed
+        self.label.setProperty("role", "problem" if problem else "muted")
+        self.label.style().polish(self.label)
+        self.label.show_text(self._words if self._swings is None else sentence(self._swings, self._guaranteed))
+
     def _follow(self, index: int) -> None:
         if index < len(self._tips):
             self.chosen.emit(self._tips[index])
 
 
-def sentence(swings: Swings) -> str:
+def sentence(swings: Swings, guaranteed: bool) -> str:
     """What the messages do, in words."""
     total = swings.period.size
     many = "All" if swings.count >= total else f"{swings.count} of {total}"
     period = f"period {swings.commonest}" if swings.commonest > 0 else "no period"
+    if guaranteed:
+        return (
+            f"{many} messages still swing ({period}, striped), less and less: convergence is guaranteed. Sooner with:"
+        )
     return f"{many} messages oscillate ({period}, striped). Damp them, or lower α:"

@@ -36,11 +36,13 @@ class ComparisonPanel(QWidget):
         self._settings = settings
         self._entries: dict[str, Entry] = {}
         self._titles: tuple[tuple[int, str], ...] = ()
+        self._words, self._hidden = "", 0
         self.curves = Curves(("residual", "log_partition"))
         self.curves.command.connect(self.command)
         Width(self.curves, 300)
         self.scatter, self.table = MarginalScatter(), ScoreTable()
         self.text = Elided(role="muted")
+        self.table.left_out.connect(self._left_out)
         self.reference, self.copy, self.export = ChoiceBox(18), QPushButton("Copy"), QPushButton("Export…")
         self._dress()
         parts = QSplitter(Qt.Orientation.Horizontal)
@@ -63,9 +65,11 @@ class ComparisonPanel(QWidget):
         )
         self.reference.setAccessibleName("Reference")
         self.reference.activated.connect(lambda _: self.reference_changed.emit(self.reference.currentData()))
-        self.copy.setToolTip("Copy the table; a spreadsheet takes it as it is. Ctrl+C in the table does the same.")
+        self.copy.setToolTip(
+            "Copy all columns; a spreadsheet takes them as they are. Ctrl+C in the table does the same."
+        )
         self.copy.clicked.connect(self.table.copy)
-        self.export.setToolTip("Save the table as comma-separated numbers.")
+        self.export.setToolTip("Save all columns as comma-separated numbers.")
         self.export.clicked.connect(self.ask_and_export)
 
     def _head(self) -> QHBoxLayout:
@@ -90,11 +94,21 @@ class ComparisonPanel(QWidget):
         self.curves.set_frame(frame)
         self.scatter.set_comparison(frame.comparison)
         self.table.set_frame(frame, self._entries)
-        words = "" if frame.comparison is None else frame.comparison.text
+        self._words = "" if frame.comparison is None else frame.comparison.text
+        self._say()
+        self._show_reference(frame.lanes)
+
+    def _left_out(self, columns: int) -> None:
+        self._hidden = columns
+        self._say()
+
+    def _say(self) -> None:
+        """What the lanes are compared with, and that not every column fits."""
+        columns = f"{self._hidden} {'column does' if self._hidden == 1 else 'columns do'} not fit: widen the table."
+        words = f"{self._words} {columns}" if self._hidden and self._words else self._words
         if words != self.text.text():
             self.text.setText(words)
             self.text.setToolTip(words)
-        self._show_reference(frame.lanes)
 
     def _show_reference(self, lanes: tuple[LaneFrame, ...]) -> None:
         titles = tuple((lane.lane, f"Lane {LETTERS[lane.lane]}: {lane_title(lane, self._entries)}") for lane in lanes)

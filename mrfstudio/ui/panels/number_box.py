@@ -127,6 +127,8 @@ class NumberBox(QAbstractSpinBox):
 
     def _typed(self, text: str) -> None:
         typed = text.strip().replace(",", ".") if "." not in text else text.strip()
+        if self.field.zero and typed == self.field.zero:
+            typed = "0"
         try:
             value = self.field.check(typed)
         except ParameterError:
@@ -138,11 +140,14 @@ class NumberBox(QAbstractSpinBox):
             self.edited.emit(value)
 
     def _write(self) -> None:
-        self.lineEdit().setText(spelled(self.value))
+        self.lineEdit().setText(self._spelled())
         self.lineEdit().setModified(False)
 
+    def _spelled(self) -> str:
+        return self.field.zero if self.field.zero and self.value == 0 else spelled(self.value)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.lineEdit().text() != spelled(self.value):
+        if event.key() == Qt.Key.Key_Escape and self.lineEdit().text() != self._spelled():
             self._write()
             self.problem.emit("")
             return

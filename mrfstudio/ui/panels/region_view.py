@@ -19,6 +19,7 @@ LOWEST, HIGHEST = -6.0, -1.0
 """Powers of ten of a squared disagreement from which on, and at which, a line is drawn at its strongest."""
 IN_A_ROW = 40
 """Regions of a level that stand side by side; more of them stand where their variables do, a map for each level."""
+LEGEND = "red: parent and child differ"
 MOST_SHOWN = 8
 """Entries of a belief that are listed, the most probable first."""
 
@@ -138,9 +139,15 @@ class RegionPicture(QWidget):
 
     def place(self, region: int) -> QPointF:
         """The middle of a region's box."""
-        height = (self.height() - self.fontMetrics().height() * 1.6) / max(len(self._rows), 1)
         across, down = self._places[region].tolist()
-        return QPointF(across * self.width(), height * (int(self._levels[region]) + down))
+        words = self.fontMetrics().height() * 1.2
+        below = int(self._levels[region]) * self._band + words
+        return QPointF(across * self.width(), below + down * (self._band - words))
+
+    @property
+    def _band(self) -> float:
+        """The height of a level, with the words above it."""
+        return (self.height() - self.fontMetrics().height() * 1.6) / max(len(self._rows), 1)
 
     def box(self, region: int) -> QRectF:
         """As wide as its row leaves room for; a dot where that is little."""
@@ -159,13 +166,37 @@ class RegionPicture(QWidget):
         self._paint_edges(painter)
         for region in range(len(self._levels)):
             self._paint_region(painter, region)
-        colours, metrics = colours_of(self), self.fontMetrics()
-        painter.setPen(QColor(colours.muted))
-        text = "red: a child and its parent disagree"
-        line = QRectF(0, self.height() - metrics.height() * 1.2, self.width(), metrics.height() * 1.2)
-        painter.drawText(
-            line, Qt.AlignmentFlag.AlignCenter, metrics.elidedText(text, Qt.TextElideMode.ElideRight, self.width())
-        )
+        self._paint_words(painter)
+
+    def _paint_words(self, painter: QPainter) -> None:
+        """What each level holds, above it, and what red means, below. Lines give way to words."""
+        metrics, line = self.fontMetrics(), self.fontMetrics().height() * 1.2
+        colours = colours_of(self)
+        lines = [(self._above(level) - line, text) for level, text in enumerate(self.captions())]
+        for top, text in (*lines, (self.height() - line, LEGEND)):
+            fitting = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self.width())
+            width = metrics.horizontalAdvance(fitting) + px(self, 8)
+            place = QRectF((self.width() - width) / 2, top, width, line)
+            painter.fillRect(place, QColor(colours.window))
+            painter.setPen(QColor(colours.muted))
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, fitting)
+
+    def _above(self, level: int) -> float:
+        """Where the boxes of a level begin."""
+        row = np.flatnonzero(self._levels == level)
+        if len(row) > IN_A_ROW:
+            return level * self._band + self.fontMetrics().height() * 1.2
+        return self.box(int(row[0])).top() - px(self, 2)
+
+    def captions(self) -> list[str]:
+        """Each level in words: how many regions, of how many variables, with which counting numbers."""
+        sizes = (self._members >= 0).sum(1)
+        found = []
+        for level, count in self._rows.items():
+            row = self._levels == level
+            noun = ("root" if level == 0 else "region") + ("s" if count > 1 else "")
+            found.append(f"{count} {noun} of {_range(sizes[row])}, c = {_range(self._counting[row])}")
+        return found
 
     def _paint_edges(self, painter: QPainter) -> None:
         colours = colours_of(self)
@@ -254,6 +285,12 @@ class RegionPicture(QWidget):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self.update()
+
+
+def _range(values: np.ndarray) -> str:
+    """One number where all are equal, else from the least to the most."""
+    low, high = int(values.min()), int(values.max())
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def placed(levels: np.ndarray, edges: np.ndarray, members: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtCore import QAbstractTableModel, QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from mrfstudio.engine.catalogue import Entry
@@ -21,7 +21,14 @@ from mrfstudio.ui.theme import px
 
 Index = QModelIndex | QPersistentModelIndex
 NOTHING = "–"
-WIDEST = {"lane": "AA", "title": "alpha-bp, alpha 0.55", "status": "iteration limit"}
+WIDEST = {
+    "lane": "AA", "title": "alpha-bp, alpha 0.55", "status": "iteration limit", "iterations": "10000",
+    "l1": "8.8e-88", "l1_pairs": "8.8e-88", "largest": "8.8e-88", "correlation": "-0.8888",
+}  # fmt: skip
+NARROWEST = "alpha-bp, α"
+"""A name that is cut no further."""
+FIRST_TO_GO = ("correlation", "largest", "milliseconds", "iterations", "residual", "status", "l1")
+"""Columns that give way where the table is too narrow for all, in turn."""
 HERE = QModelIndex()
 
 
@@ -38,13 +45,13 @@ class Column:
 COLUMNS = (
     Column("lane", "Lane", "The lane's letter and colour.", numeric=False),
     Column("title", "Name", "The lane's name, or its algorithm and what is not as usual about it.", numeric=False),
-    Column("l1", "ℓ1 nodes", "Mean difference of a node's probabilities from the reference."),
-    Column("l1_pairs", "ℓ1 pairs too", "The same over nodes and pairs of neighbours, as in the papers' tables."),
+    Column("l1", "ℓ1", "Mean difference of a node's probabilities from the reference."),
+    Column("l1_pairs", "ℓ1 pairs", "The same over nodes and pairs of neighbours, as in the papers' tables."),
     Column("largest", "Largest", "The largest difference of a probability of any node."),
-    Column("correlation", "Correlation", "Pearson's correlation of the nodes' probabilities with the reference's."),
-    Column("log_partition_error", "log Z error", "log Z as the lane estimates it, minus the exact one."),
-    Column("milliseconds", "ms/iteration", "Milliseconds of one iteration: the median of the last ones."),
-    Column("iterations", "Iterations", "Iterations since evidence or a parameter last changed."),
+    Column("correlation", "ρ", "Pearson's correlation of the nodes' probabilities with the reference's."),
+    Column("log_partition_error", "Δ log Z", "log Z as the lane estimates it, minus the exact one."),
+    Column("milliseconds", "ms", "Milliseconds of one iteration: the median of the last ones."),
+    Column("iterations", "Iter.", "Iterations since evidence or a parameter last changed."),
     Column("residual", "Residual", "The largest change of a message in the last iteration."),
     Column("status", "State", "Whether messages have come to rest.", numeric=False),
 )
@@ -166,7 +173,13 @@ def shown(value: Any) -> str:
 
 
 class ScoreTable(QTableView):
-    """The table. Ctrl+C copies it as text that spreadsheets understand."""
+    """The table. Ctrl+C copies it as text that spreadsheets understand.
+
+    What does not fit beside each other is left out in turn rather than scrolled; copies and files have everything.
+    """
+
+    left_out = Signal(int)
+    """How many columns do not fit now."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -183,10 +196,12 @@ class ScoreTable(QTableView):
         self.verticalHeader().hide()
         header = self.horizontalHeader()
         header.setHighlightSections(False)
+        header.setStretchLastSection(True)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         shortcut = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
         shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
         shortcut.activated.connect(self.copy)
+        self._widths: dict[str, int] = {}
         self._fit()
 
     def set_frame(self, frame: Frame, entries: Mapping[str, Entry]) -> None:
@@ -231,9 +246,32 @@ class ScoreTable(QTableView):
         metrics = self.fontMetrics()
         self.verticalHeader().setMinimumSectionSize(1)
         self.verticalHeader().setDefaultSectionSize(round(metrics.height() * 1.35))
+        for column in COLUMNS:
+            room = WIDEST.get(column.name, "-8.8e-88")
+            head = metrics.horizontalAdvance(column.title) + px(self, 12)  # with the arrow of the order
+            self._widths[column.name] = max(metrics.horizontalAdvance(room), head) + px(self, 14)
+        self._choose_columns()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._choose_columns()
+
+    def _choose_columns(self) -> None:
+        """As many columns as fit, and the rest of the room for the name."""
+        room, widths = self.viewport().width(), dict(self._widths)
+        usual = widths["title"]
+        widths["title"] = self.fontMetrics().horizontalAdvance(NARROWEST) + px(self, 14)
+        hidden: list[str] = []
+        for name in FIRST_TO_GO:
+            if sum(widths.values()) <= room:
+                break
+            hidden.append(name)
+            del widths[name]
+        widths["title"] = min(usual, widths["title"] + max(room - sum(widths.values()), 0))
+        before = sum(self.isColumnHidden(index) for index in range(len(COLUMNS)))
         for index, column in enumerate(COLUMNS):
-            room = {"lane": "AA", "title": "alpha-bp, alpha 0.55", "status": "iteration limit"}.get(
-                column.name, "-8.8e-88"
-            )
-            head = metrics.horizontalAdvance(column.title) + px(self, 16)  # with the arrow of the order
-            self.setColumnWidth(index, max(metrics.horizontalAdvance(room), head) + px(self, 14))
+            self.setColumnHidden(index, column.name in hidden)
+            if column.name not in hidden:
+                self.setColumnWidth(index, widths[column.name])
+        if len(hidden) != before:
+            self.left_out.emit(len(hidden))

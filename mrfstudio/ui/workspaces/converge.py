@@ -116,6 +116,7 @@ class ConvergeWorkspace(RunActions, Workspace):
         self.controller.posted.connect(self.on_posted)
         questions = self.questions
         questions.guarantee.connect(self.controls.gauge.set_guarantee)
+        questions.guarantee.connect(self.advice.set_guarantee)
         questions.interval.connect(self.controls.gauge.set_interval)
         questions.swings.connect(self._on_swings)
         questions.sigma_map.connect(self.sigma.set_map)

@@ -21,7 +21,15 @@ LIMITS = (
     Field("tolerance", "number", 1e-4, TOLERANCE, low=0, high=1, advanced=True),
 )
 SECOND_LIMITS = (
-    Field("iterations", "integer", 0, f"{ITERATIONS} 0 is as many as the first lane.", low=0, high=10_000),
+    Field(
+        "iterations",
+        "integer",
+        0,
+        f"{ITERATIONS} 0 is as many as lane A.",
+        low=0,
+        high=10_000,
+        zero="as lane A",
+    ),
 )
 LIMIT_NAMES = {"iterations", "tolerance"}
 OTHER = "Open model…"
