@@ -62,9 +62,9 @@ SETS = {
     "digits": Set("binary_digits.npz", quick=50.0, rbm=0.472, dbm=0.471, pcd_bp=0.530, pcd_gibbs=0.516),
     "dna": Set("binary_dna.npz", rate=0.01, quick=60.0, rbm=0.766, dbm=0.765, pcd_bp=0.763, pcd_gibbs=0.765),
     "mushrooms": Set("binary_mushrooms.npz", quick=150.0, rbm=0.124, dbm=0.124, pcd_bp=0.159, pcd_gibbs=0.159),
-    "nips": Set("binary_nips.npz", 200, epochs=200.0, quick=40.0, rbm=0.787, dbm=0.787, pcd_bp=0.801, pcd_gibbs=0.804),
-    "ocr": Set("binary_ocr_letters.npz", quick=15.0, rbm=0.377, dbm=0.379, pcd_bp=0.428, pcd_gibbs=0.427),
-    "web": Set("binary_web_w8a.npz", 100, quick=4.0, rbm=0.133, dbm=0.133, pcd_bp=0.140, pcd_gibbs=0.144),
+    "nips": Set("binary_nips.npz", 200, epochs=200.0, quick=25.0, rbm=0.787, dbm=0.787, pcd_bp=0.801, pcd_gibbs=0.804),
+    "ocr": Set("binary_ocr_letters.npz", quick=10.0, rbm=0.377, dbm=0.379, pcd_bp=0.428, pcd_gibbs=0.427),
+    "web": Set("binary_web_w8a.npz", 100, quick=3.0, rbm=0.133, dbm=0.133, pcd_bp=0.140, pcd_gibbs=0.144),
 }
 QUICK: dict[str, Any] = {
     "learning_rate": 0.03,

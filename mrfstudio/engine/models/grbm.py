@@ -30,6 +30,7 @@ from torch import Tensor
 from mrfstudio.engine.catalogue import Parameters, choice, integer, number
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.evidence import GaussianEvidence
+from mrfstudio.engine.models.grbm_components import component_start
 from mrfstudio.engine.registry import MODELS
 
 if TYPE_CHECKING:
@@ -261,6 +262,11 @@ class GrbmPlan(Parameters):
         low_open=True,
         advanced=True,
     )
+    start: str = choice(
+        "noise",
+        ("noise", "components"),
+        "First weights at random, or along the principal components of the data: a start that is far ahead.",
+    )
     start_noise: float = number(0.05, "Standard deviation of the first weights.", low=0.0, advanced=True)
 
     @classmethod
@@ -286,7 +292,17 @@ class GrbmPlan(Parameters):
                 model.log_precision.copy_(-torch.log(0.5 * pixels.var(0, correction=0) + 1e-4))
             generator = torch.Generator().manual_seed(seed)
             model.weights.copy_(self.start_noise * torch.randn(model.weights.shape, generator=generator))
+            if self.start == "components":
+                self._put_components(model, pixels)
         return model.trained()
+
+    def _put_components(self, model: GRBM, pixels: Tensor) -> None:
+        """Staircases along the principal components, and the random weights on top, which make equal units differ."""
+        found = component_start(pixels, self.hidden, None if self.variance == "learned" else model.precision)
+        model.weights += found.weights.to(model.weights)
+        model.visible_bias.copy_(found.visible_bias)
+        model.hidden_bias.copy_(found.hidden_bias)
+        model.log_precision.copy_(found.precision.log())
 
 
 def pictures_of(batch: Any, name: str = "") -> Tensor:
