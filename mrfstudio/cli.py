@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from mrfstudio import __version__
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     is_file = bool(given) and given[0] not in COMMANDS and not given[0].startswith("-")
     parser = _window_parser() if is_file else _parser()
+    if is_file and not Path(given[0]).exists() and (near := get_close_matches(given[0], COMMANDS, n=1)):
+        parser.error(f"there is no command or file {given[0]!r}: did you mean {near[0]}?")
     options, unknown = parser.parse_known_args(given)
     if unknown and not getattr(options, "open_options", False):
         parser.error(f"unrecognised arguments: {' '.join(unknown)}")

@@ -227,3 +227,16 @@ def test_standard_output_holds_one_json_object_and_nothing_else(chain: Path) -> 
     assert done.returncode == 0
     assert len(done.stdout.strip().splitlines()) == 1
     assert json.loads(done.stdout)["parameters"]["seed"] == 3
+
+
+def test_a_mistyped_command_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["segmnt", "picture.png"])
+    assert ended.value.code == 2
+    assert "did you mean segment?" in capsys.readouterr().err
+
+
+def test_a_tour_without_a_place_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert main(["tour", "--out", str(tmp_path / "file" / "tour")]) == 2
+    assert "choose another folder" in capsys.readouterr().err

@@ -49,9 +49,13 @@ PATIENCE = 120.0
 
 def render(out: Path) -> list[Path]:
     """Draw all pictures into a folder and return their paths."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise StudioError(f"{out} cannot be made ({reason}): choose another folder.") from None
     if QApplication.instance() is None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    out.mkdir(parents=True, exist_ok=True)
     app = make_app()
     paths: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="mrfstudio-tour-") as folder:
