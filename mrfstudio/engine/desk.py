@@ -113,6 +113,11 @@ class Desk(ConvergeDesk):
                 self._sessions[workspace] = Session(self._segment, self._first_model(), threads=self._threads)
         return self._sessions[workspace]
 
+    def settle(self, workspace: str) -> None:
+        """Let no edit wait for the end of an iteration: somebody asks, to save a file for example."""
+        if workspace in self._sessions:
+            self._sessions[workspace].settle()
+
     def _first_model(self) -> str:
         known = [*self._models, *(note.name for note in _grid_models())]
         if not known:

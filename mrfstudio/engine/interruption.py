@@ -1,9 +1,10 @@
-"""Work that can be given up on the way: an iteration that a stroke overtakes is begun anew with the stroke in it.
+"""Work that can be interrupted: a stroke does not wait for the end of an iteration.
 
     with interruptible(lambda: bool(queue)):
         state = algorithm.step(model, evidence, state)     # may raise Interrupted
 
-Steps have no side effects, so giving one up leaves nothing behind.
+Steps have no side effects, so an interrupted one leaves nothing behind. A kernel whose steps take long remembers how
+far it was, and goes on from there when it is asked for the same step again.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _asked: ContextVar[Callable[[], bool] | None] = ContextVar("asked", default=None
 
 
 class Interrupted(Exception):
-    """The work was given up because something more urgent waits."""
+    """The work stopped on its way because something more urgent waits."""
 
 
 @contextmanager
 def interruptible(asked: Callable[[], bool]) -> Iterator[None]:
-    """Let `breathe` give up the work within as soon as `asked()` is true."""
+    """Let `breathe` stop the work within as soon as `asked()` is true."""
     token = _asked.set(asked)
     try:
         yield
@@ -30,7 +31,7 @@ def interruptible(asked: Callable[[], bool]) -> Iterator[None]:
 
 
 def breathe() -> None:
-    """A good place to give up: raises `Interrupted` if that was asked for. For steps and log Z, not for beliefs."""
+    """A good place to stop: raises `Interrupted` if that was asked for. For steps and log Z, not for beliefs."""
     asked = _asked.get()
     if asked is not None and asked():
         raise Interrupted

@@ -134,6 +134,7 @@ class Stage:
         self._evidence: OrderedDict[int, tuple[Document, dict[int, tuple[Any, AnyEvidence]]]] = OrderedDict()
         self._views: dict[int, LaneView] = {}
         self._pace: dict[tuple[int, str], deque[float]] = {}
+        self._stepped: tuple[Moment, list[Lane]] | None = None  # lanes of an interrupted tick that are done
 
     def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """What a document says to a model. Raises `ContradictoryEvidence`."""
@@ -180,10 +181,18 @@ class Stage:
             return lane.algorithm.init(lane.model, self.evidence(document, lane.model))
 
     def tick(self, moment: Moment) -> Moment:
-        """One iteration of every lane that runs. May raise `Interrupted`, see `interruption`."""
+        """One iteration of every lane that runs.
+
+        May raise `Interrupted`. Asked again for the same moment, it goes on with the lane it was at.
+        """
         moment = self.begun(moment)
-        lanes = (self._step(moment, lane) if lane.status == "running" else lane for lane in moment.lanes)
-        return replace(moment, lanes=tuple(lanes), iteration=moment.iteration + 1)
+        if self._stepped is None or self._stepped[0] is not moment:
+            self._stepped = moment, []
+        done = self._stepped[1]
+        for lane in moment.lanes[len(done) :]:
+            done.append(self._step(moment, lane) if lane.status == "running" else lane)
+        self._stepped = None
+        return replace(moment, lanes=tuple(done), iteration=moment.iteration + 1)
 
     def _step(self, moment: Moment, lane: Lane) -> Lane:
         iteration = moment.iteration + 1

@@ -45,7 +45,7 @@ class Reporter:
     def frame(self, message: str) -> Frame:
         """A frame of the present moment."""
         session = self._session
-        moment, timeline = session.moment, session.timeline
+        moment, timeline = session.shown, session.timeline
         window = Window.fitting(self.view.rectangle, self.view.stride, moment.document.shape)
         self._serial += 1
         cut = session.measurer.take_cut()

@@ -31,7 +31,7 @@ from mrfstudio.engine.commands import (
 )
 from mrfstudio.engine.comparison import Comparer
 from mrfstudio.engine.document import Document
-from mrfstudio.engine.edits import MOST_ITERATIONS, Continue, make_lane
+from mrfstudio.engine.edits import MOST_ITERATIONS, Continue, edit, make_lane
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.history import BUDGET
@@ -97,6 +97,9 @@ class Session:
         self._message = ""
         self._dirty = True  # something changed since the last frame
         self._answer_first = False  # evidence changed since the last frame
+        self._midway = False  # an iteration was interrupted
+        self._held: list[Command] = []  # edits that came in its middle
+        self._preview: Moment | None = None  # what is shown, those edits among it
 
     # What a session is ------------------------------------------------------------------------------------------------
 
@@ -106,8 +109,13 @@ class Session:
 
     @property
     def moment(self) -> Moment:
-        """What is shown."""
+        """The present moment, without edits that wait for the end of an iteration."""
         return self.timeline.moment
+
+    @property
+    def shown(self) -> Moment:
+        """What is shown."""
+        return self._preview or self.moment
 
     @property
     def document(self) -> Document:
@@ -115,7 +123,7 @@ class Session:
 
     @property
     def modified(self) -> bool:
-        return self._edits != self._saved
+        return self._edits != self._saved or bool(self._held)
 
     @property
     def edits(self) -> int:
@@ -163,10 +171,15 @@ class Session:
         """Do what a command says. Returns the command that undoes it, None if there is nothing to undo.
 
         `number` is the sender's; frames say which one they show. A command that cannot be done is refused in the next
-        frame's message. An edit given while a past moment is recomputed waits for it.
+        frame's message. An edit given while a past moment is recomputed waits for it. One given in the middle of an
+        iteration is shown at once and applies after that iteration.
         """
         self._number = self._number + 1 if number is None else number
         self._dirty = True
+        if self._midway and not isinstance(command, SetView | SetSpeed | Play):
+            if self._hold(command):
+                return None
+            self.settle()
         beginning = isinstance(command, Restart | SetImage)
         if self.timeline.target is not None and beginning:
             self.timeline.target = None  # there will be no past to look at
@@ -175,6 +188,28 @@ class Session:
             self._waiting.append((command, self._number))
             return None
         return self._do(command)
+
+    def _hold(self, command: Command) -> bool:
+        """Show what an edit changes, and keep it until the iteration ends; False where that is not possible."""
+        if not command.undoable or self.timeline.in_past:
+            return False
+        try:
+            edited = edit(self.timeline.stage, self.shown, command)
+        except StudioError:
+            return False  # it is refused as always
+        if edited.anew or not edited.changed:
+            return False
+        self._preview = self.timeline.stage.begun(edited.moment)
+        self._held.append(command)
+        self._answer_first = True
+        return True
+
+    def settle(self) -> None:
+        """Give up an iteration that was interrupted, and apply the edits that waited for its end."""
+        self._midway, self._preview = False, None
+        held, self._held = self._held, []
+        for command in held:
+            self._do(command)
 
     def _do(self, command: Command) -> Command | None:
         try:
@@ -278,8 +313,8 @@ class Session:
     def advance(self, budget: float, interrupted: Callable[[], bool] | None = None) -> Frame | None:
         """Compute whole iterations for about `budget` seconds and report; None if there is nothing new to say.
 
-        A frame that shows a new stroke comes before the next iteration; the call after it computes at least one. An
-        iteration during which `interrupted()` becomes true is given up and leaves no trace.
+        A frame that shows a new stroke comes before the next iteration. As soon as `interrupted()` is true the call
+        ends, if need be in the middle of an iteration; the next call goes on with that.
         """
         deadline = self._clock() + budget
 
@@ -330,8 +365,15 @@ class Session:
             if not self.moment.active:  # every lane was stopped by an error, or its answer is final
                 self._goal = None
                 return
-        if timeline.forward():
+        try:
+            new = timeline.forward()
+        except Interrupted:
+            self._midway = True
+            raise
+        if new:
             self.measurer.measure(timeline.moment, strip=self._reporter.wants("strip"))
+        self.settle()
+        self._answer_first = False
         self._dirty = True
         self._reporter.ticked()
         if self._goal is not None and timeline.iteration >= self._goal:

@@ -38,11 +38,6 @@ SWITCH = 0.001
 """Seconds that the thread may keep the interpreter from the window; Python's own 5 ms are a third of a frame."""
 PAINTING = 0.2
 """Seconds after the last brush segment in which a stroke is taken to go on."""
-STARVE = 0.06
-"""Seconds without a whole iteration after which the next one is not given up for a brush segment, so that labels follow
-the brush. More where an iteration takes long."""
-SHARE = 5
-"""While somebody paints, iterations that cannot be given up take at most one part in so many of the time."""
 LOAD_WITHIN = 1.0
 """Seconds that the first picture may take before the catalogue is loaded all the same."""
 ANSWER = 0.01
@@ -79,6 +74,10 @@ class Desk(Protocol):
 
     def session(self, workspace: str) -> Session: ...
 
+    def settle(self, workspace: str) -> None:
+        """Have everything that was done so far in the session, for questions about it: no edit waits any more."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -104,8 +103,7 @@ class EngineThread(QObject):
         self._woken_at = 0.0
         self._woken_for = -1
         self._unseen = False
-        self._painted_at = self._whole_at = self._iteration_seconds = 0.0
-        self._iteration = -1
+        self._painted_at = 0.0
         self._tasks: deque[tuple[int, Generator[Any, None, Any]]] = deque()
         self._look_at = 0.0  # when the answers that wait for a job are looked at again
         self._beside: deque[tuple[int, Aside]] = deque()
@@ -231,6 +229,7 @@ class EngineThread(QObject):
 
     def _answer(self, desk: Desk, item: Asked) -> None:
         question, arguments = item.request
+        desk.settle(item.workspace)
         value = getattr(desk, question)(item.workspace, **arguments)
         if isinstance(value, Generator):
             self._tasks.append((item.number, value))
@@ -294,10 +293,10 @@ class EngineThread(QObject):
             session = desk.session(workspace)
         except StudioError:  # nothing is open there; whoever posts a command is told
             return None
-        began = time.monotonic()
         try:
             # One iteration at a time while somebody paints: the next segment is near.
-            frame = session.advance(0.0 if began < self._painted_at + PAINTING else BUDGET, self._interrupting(began))
+            budget = 0.0 if time.monotonic() < self._painted_at + PAINTING else BUDGET
+            frame = session.advance(budget, lambda: self._stopping or len(self._queue) > 0)
         except Exception as error:
             self._give_up(workspace, session, error)
             return None
@@ -305,22 +304,10 @@ class EngineThread(QObject):
             with self._changed:
                 self._mailbox.put(frame)
             self._unseen = True
-            if frame.iteration != self._iteration:
-                now = time.monotonic()
-                self._iteration_seconds = (now - began) / max(1, frame.iteration - self._iteration)
-                self._iteration, self._whole_at = frame.iteration, now
             if frame.applied != self._woken_for:
                 self._woken_for = frame.applied
                 self._wake()
-        wait = session.wait
-        if wait != 0:
-            self._whole_at = time.monotonic()  # nothing is missing
-        return wait
-
-    def _interrupting(self, now: float) -> Callable[[], bool]:
-        """When to give up an iteration that begins now: if something is asked for, unless none was whole lately."""
-        hungry = now > self._whole_at + max(STARVE, SHARE * self._iteration_seconds)
-        return lambda: self._stopping or (not hungry and len(self._queue) > 0)
+        return session.wait
 
     def _wake_late(self) -> None:
         """Tell the window of frames that only show more iterations, fifty times a second at most."""

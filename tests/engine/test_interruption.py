@@ -1,15 +1,31 @@
-"""An iteration that is given up leaves no trace."""
+"""A stroke does not wait for the end of an iteration, and changes nothing that was computed before it."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
 
-from mrfstudio.engine.commands import Paint, Play, Scrub, Step
-from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.commands import (
+    AddLane,
+    AddNoise,
+    Command,
+    Paint,
+    Pause,
+    Play,
+    Redo,
+    Scrub,
+    SetParameter,
+    Step,
+    Undo,
+)
+from mrfstudio.engine.frames import NO_HINT, Frame
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.interruption import Interrupted, breathe, interruptible
+from mrfstudio.engine.lanes import Moment
+from mrfstudio.engine.session import Session
+from mrfstudio.engine.timeline import replayed
 from mrfstudio.engine.workspaces.segment import SegmentWorkspace
 from tests.engine.sessions import assert_same_moment, run, segment_session
 
@@ -41,8 +57,14 @@ def test_nothing_is_given_up_unless_somebody_asks() -> None:
     breathe()
 
 
-@pytest.mark.parametrize("calls", [0, 1, 5, 7])
-def test_an_interrupted_iteration_leaves_the_session_as_it_was(calls: int) -> None:
+def replay(session: Session) -> Moment:
+    """The present moment from the log alone."""
+    timeline = session.timeline
+    return replayed(timeline.stage, timeline.origin, timeline.log, timeline.iteration)
+
+
+@pytest.mark.parametrize("calls", [0, 1, 5, 6])
+def test_an_interrupted_iteration_goes_on_and_is_the_same(calls: int) -> None:
     session, other = segment_session(), segment_session()
     for each in (session, other):
         each.apply(Step(3))
@@ -51,13 +73,65 @@ def test_an_interrupted_iteration_leaves_the_session_as_it_was(calls: int) -> No
     session.apply(Play())
     session.advance(0.0, after(calls))
     assert session.moment is before
-    session.apply(HINT)
-    other.apply(HINT)
-    other.apply(Play())
-    run(session)
+    while session.moment is before:
+        session.advance(0.0, after(0))
+    other.apply(Step(1))
     run(other)
-    assert session.moment.iteration > before.iteration
     assert_same_moment(session.moment, other.moment)
+
+
+def test_a_stroke_in_the_middle_is_shown_at_once_and_applies_after_the_iteration() -> None:
+    session = segment_session(playing=True)
+    session.advance(0.0)
+    session.advance(0.0, after(3))
+    assert session.moment.iteration == 1
+    session.apply(HINT, 40)
+    frame = session.advance(0.0)
+    assert frame is not None
+    assert (frame.applied, frame.iteration, frame.modified) == (40, 1, True)
+    assert frame.layers["hints"][4, 3] == 2
+    assert frame.lanes[0].pictures["belief"][4, 3, 2] == 1
+    assert session.document.layers["hints"][4, 3] == NO_HINT
+    frame = session.advance(0.0)
+    assert frame is not None
+    assert (frame.applied, frame.iteration, frame.undo != "") == (40, 2, True)
+    assert [(s.iteration, s.command) for s in session.timeline.log] == [(2, HINT)]
+    assert_same_moment(session.moment, replay(session))
+
+
+@pytest.mark.parametrize("command", [Pause(), Undo(), Scrub(0), AddNoise(edges=1, deletion=0.0, seed=0)])
+def test_what_cannot_wait_for_the_iteration_ends_it(command: Command) -> None:
+    """All that was painted before is there when it applies."""
+    session = segment_session(playing=True)
+    session.advance(0.0)
+    session.advance(0.0, after(3))
+    session.apply(HINT)
+    session.apply(command)
+    session.settle()
+    hint = 255 if isinstance(command, Undo) else 2
+    assert session.document.layers["hints"][4, 3] == hint
+    assert session.shown is session.moment
+    run(session)
+    assert_same_moment(session.moment, replay(session))
+
+
+def test_strokes_and_interruptions_at_random_are_a_replay_of_the_log() -> None:
+    chance = random.Random(4)
+    session = segment_session(playing=True, limits=Limits(iterations=40, tolerance=0.0))
+    session.apply(AddLane("b", "bp", {}))
+    for number in range(300):
+        if chance.random() < 0.3:
+            place = (chance.uniform(0, 11), chance.uniform(0, 9))
+            session.apply(Paint("hints", chance.randrange(3), (place,), 1.0, stroke_id=number // 10))
+        elif chance.random() < 0.1:
+            damping = SetParameter(0, "damping", chance.random() / 2)
+            session.apply(chance.choice((Undo(), Redo(), Pause(), Step(2), damping)))
+            session.advance(0.0, after(chance.randrange(20)))
+            session.apply(Play())
+        session.advance(0.0, after(chance.randrange(20)))
+    session.settle()
+    assert session.moment.iteration > 30
+    assert_same_moment(session.moment, replay(session))
 
 
 def test_a_walk_through_history_goes_on_where_it_was_interrupted() -> None:

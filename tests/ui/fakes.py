@@ -77,6 +77,7 @@ class FakeDesk:
         self.gate = threading.Event()
         self.looks = 0
         self.warmed_by = ""
+        self.settled: list[str] = []
         self.load_error: Exception | None = None
 
     def make(self) -> FakeDesk:
@@ -85,6 +86,9 @@ class FakeDesk:
         if self.load_error is not None:
             raise self.load_error
         return self
+
+    def settle(self, workspace: str) -> None:
+        self.settled.append(workspace)
 
     def warm_up(self) -> None:
         self.warmed_by = threading.current_thread().name

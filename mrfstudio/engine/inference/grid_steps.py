@@ -1,4 +1,4 @@
-"""Iterations of the cloned grid as a session needs them: without gradients, and they can be given up on the way.
+"""Iterations of the cloned grid as a session needs them: without gradients, and they can be interrupted.
 
 Evidence is the same for all clones of a label, so a product of messages is kept by label:
 
@@ -14,13 +14,14 @@ their rows lie far apart.
 from __future__ import annotations
 
 import math
+import threading
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from mrfstudio.engine.inference.grid_kernel import SCALE_DOWN, exponentiated, rescaling_stride, span
-from mrfstudio.engine.interruption import breathe
+from mrfstudio.engine.interruption import Interrupted, breathe
 from mrfstudio.engine.models.grid_shape import GridShape
 from mrfstudio.engine.recycling import recycled
 
@@ -84,24 +85,49 @@ def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...]) -> Tensor
     return spread
 
 
+class _Midway(NamedTuple):
+    """An update on its way: what it was asked for, the product it began with, and the directions that are done."""
+
+    given: tuple[Tensor, Products, Prepared, Tensor]
+    total: Tensor
+    received: Tensor
+    extremes: list[tuple[Tensor, Tensor]]
+
+
+class _Left(threading.local):
+    """The update that was last interrupted on this thread."""
+
+    midway: _Midway | None = None
+
+
+_left = _Left()
+
+
+def _begun(given: tuple[Tensor, Products, Prepared, Tensor]) -> _Midway:
+    messages, product, ready, log_evidence = given
+    # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
+    raised = product.log_weight + log_evidence
+    raised.sub_(raised.amax(0, keepdim=True)).sub_(math.log(SCALE_DOWN)).exp_()
+    raised.div_(raised.sum(0, keepdim=True).mul_(SCALE_DOWN))
+    return _Midway(given, _spread(product.within, raised, ready.clones), recycled(messages.shape, messages), [])
+
+
 @torch.no_grad()
 def advanced(
     messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor, shape: GridShape
 ) -> tuple[Tensor, Tensor]:
     """One sum-product update of messages (directions, S, N), and the largest change of an entry of one.
 
-    `product` is that of the same messages; `log_evidence` (labels, N).
+    `product` is that of the same messages; `log_evidence` (labels, N). Interrupted, it goes on from there when it is
+    called again with the same values.
     """
-    # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
-    raised = product.log_weight + log_evidence
-    raised.sub_(raised.amax(0, keepdim=True)).sub_(math.log(SCALE_DOWN)).exp_()
-    raised.div_(raised.sum(0, keepdim=True).mul_(SCALE_DOWN))
-    total = _spread(product.within, raised, ready.clones)
-    received = recycled(messages.shape, messages)
+    given = (messages, product, ready, log_evidence)
+    midway, _left.midway = _left.midway, None
+    if midway is None or any(mine is not theirs for mine, theirs in zip(midway.given, given, strict=True)):
+        midway = _begun(given)
+    total, received, extremes = midway.total, midway.received, midway.extremes
     cavity, raw = (recycled(total.shape, total) for _ in range(2))
-    extremes = []
-    for direction in range(shape.connectivity):
-        breathe()
+    for direction in range(len(extremes), shape.connectivity):
         matrix = ready.factors[direction % shape.matrices]
         torch.div(total, messages[shape.opposite(direction)], out=cavity)
         torch.mm(matrix.t() if direction < shape.matrices else matrix, cavity, out=raw)
@@ -109,4 +135,10 @@ def advanced(
         shape.move(raw, direction, received[direction])
         shape.fill_border(received[direction], direction, 1.0)
         extremes.append(torch.aminmax(torch.sub(received[direction], messages[direction], out=cavity)))
+        if direction + 1 < shape.connectivity:
+            try:
+                breathe()
+            except Interrupted:
+                _left.midway = midway
+                raise
     return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
