@@ -12,14 +12,16 @@ of a region always sum to 1. A and D are made once for a region graph: no pass o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
 
 from mrfstudio.engine.regions.tables import RegionTables
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 TINY = 1e-30
 """Stands for a belief of 0 inside logarithms, so that gradients stay finite."""
@@ -67,6 +69,8 @@ class Objective:
     """The layout for one region graph."""
 
     def __init__(self, tables: RegionTables) -> None:
+        from scipy import sparse  # later than the first picture of the window, which waits for all algorithms
+
         self.tables = tables
         said, held = _said(tables), _held(tables)
         self.disagreement = LinearMap.of(said - held)
@@ -108,6 +112,8 @@ def log_of(beliefs: Tensor) -> Tensor:
 
 def _said(tables: RegionTables) -> sparse.csr_array:
     """From region tables to what each parent says about each child, (messages, entries)."""
+    from scipy import sparse
+
     rows, columns, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
     for (targets, entries, ratio), index in tables.to_children.groups:
         rows.append(np.repeat(np.arange(start, start + targets * entries), ratio))
@@ -119,6 +125,8 @@ def _said(tables: RegionTables) -> sparse.csr_array:
 
 def _held(tables: RegionTables) -> sparse.csr_array:
     """From region tables to what each child holds itself, (messages, entries)."""
+    from scipy import sparse
+
     children = tables.of_children.numpy()
     place = np.arange(len(children)), children
     return sparse.csr_array((np.ones(len(children)), place), shape=(tables.message_size, tables.size))
