@@ -397,6 +397,16 @@ def test_a_model_of_another_size_brings_its_picture_along(studio: Studio) -> Non
     assert studio.frame.lanes[0].model == "grey"
 
 
+def test_a_model_handed_over_before_the_first_frame_brings_its_picture_too(studio: Studio) -> None:
+    """A model trained in Train is used by an Inpaint that was never opened: nobody knows what it will show."""
+    digits = next(note for note in studio.controller.engine.models if note.name == "digits")  # type: ignore[union-attr]
+    workspace = studio.inpaint
+    workspace._newest = None
+    studio.window.hand_over(digits)
+    studio.until(lambda: studio.frame.lanes[0].model == "digits")
+    assert studio.frame.shape == digits.shape
+
+
 def test_two_models_are_compared_on_the_same_hole(studio: Studio) -> None:
     studio.do("compare")
     studio.until(lambda: len(studio.frame.lanes) == 2)

@@ -177,7 +177,8 @@ class InpaintWorkspace(ImageWorkspace):
 
     def _choose_model(self, command: SetModel) -> None:
         shape, frame = self._shapes.get(command.model), self._newest
-        if frame is None or shape in (None, frame.shape):
+        # Before the first frame nobody knows what is shown: a picture that surely fits comes along.
+        if shape is None or (frame is not None and shape == frame.shape):
             self.controller.post(command, self.name)
         else:
             then = partial(self._with_picture, command)

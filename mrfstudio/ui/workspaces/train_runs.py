@@ -187,7 +187,8 @@ class TrainRuns(QObject):
         self._say(f"Deleted: {_names(runs)}. Undo (Ctrl+Z) brings this back, for an hour.")
 
     def _restored_now(self, runs: Mapping[str, str]) -> None:
-        self._workspace.look.open(next(iter(runs)))
+        if self._workspace.look.shown is None:  # it was looked at before
+            self._workspace.look.open(next(iter(runs)))
         self.refresh()
         self._say(f"Brought back: {_names(runs)}.")
 
