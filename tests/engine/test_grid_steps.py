@@ -81,19 +81,21 @@ def test_labels_are_the_sums_of_their_clones() -> None:
     torch.testing.assert_close(label_beliefs(product, evidence), labels)
 
 
-def test_only_the_most_remote_labels_are_lost() -> None:
-    """A label e^-120 times less probable still has its share of the next messages."""
-    product = Products(torch.ones(2, 1), torch.tensor([[0.0], [-120.0]]))
-    ready = prepared(torch.zeros(4, 2, 2), (1, 1))
-    messages = torch.ones(8, 2, 1)
-    messages[:, 1] = 1e-15
-    received, _ = advanced(messages, product, ready, torch.zeros(2, 1), GridShape(1, 1, 1))
-    assert bool((received == 1).all())  # a single pixel hears nothing
-    wide, _ = advanced(
-        messages.expand(8, 2, 2).contiguous(),
-        Products(torch.ones(2, 2), torch.tensor([[0.0, 0.0], [-120.0, -120.0]])),
-        prepared(torch.tensor([[0.0, -80.0], [-80.0, 0.0]]).expand(4, 2, 2), (1, 1)),
+def test_a_label_all_but_ruled_out_still_speaks() -> None:
+    """e^-120 times less probable, it is below the smallest float; a neighbour that heeds it alone must hear it."""
+    apart = torch.tensor([[0.0, -200.0], [-200.0, 0.0]]).expand(4, 2, 2)
+    weight = torch.tensor([[0.0, 0.0], [-120.0, -120.0]])
+    received, _ = advanced(
+        torch.ones(8, 2, 2),
+        Products(torch.ones(2, 2), weight),
+        prepared(apart, (1, 1)),
         torch.zeros(2, 2),
         GridShape(1, 1, 2),
     )
-    assert bool((wide[0, 1, 1] > 0).all())
+    assert float(received[0, 1, 1]) == 0  # too small for a message in 32 bits, of which the mean is 1
+    leaning = torch.ones(8, 2, 2)
+    leaning[:, 1] = 1e-30
+    received, _ = advanced(
+        leaning, Products(torch.ones(2, 2), weight), prepared(apart, (1, 1)), torch.zeros(2, 2), GridShape(1, 1, 2)
+    )
+    assert float(received[0, 1, 1]) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -85,6 +86,8 @@ def test_a_stroke_in_the_middle_is_shown_at_once_and_applies_after_the_iteration
     session.advance(0.0)
     session.advance(0.0, after(3))
     assert session.moment.iteration == 1
+    other = replace(HINT, value=1)
+    session.apply(other, 39)
     session.apply(HINT, 40)
     frame = session.advance(0.0)
     assert frame is not None
@@ -95,7 +98,8 @@ def test_a_stroke_in_the_middle_is_shown_at_once_and_applies_after_the_iteration
     frame = session.advance(0.0)
     assert frame is not None
     assert (frame.applied, frame.iteration, frame.undo != "") == (40, 2, True)
-    assert [(s.iteration, s.command) for s in session.timeline.log] == [(2, HINT)]
+    assert [(s.iteration, s.command) for s in session.timeline.log] == [(2, other), (2, HINT)]
+    assert session.document.layers["hints"][4, 3] == 2
     assert_same_moment(session.moment, replay(session))
 
 
@@ -177,3 +181,16 @@ def test_a_log_z_that_is_interrupted_is_left_out(monkeypatch: pytest.MonkeyPatch
             frames.append(frame)
     assert logs(frames) == [(1, None)]
     assert session.wait is None
+
+
+def test_a_stroke_instead_of_log_z_leaves_the_other_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SegmentWorkspace, "log_partition_later", lambda self, view: True)
+    session = segment_session(playing=True)
+    first = session.advance(0.0)
+    assert first is not None
+    assert (first.iteration, first.lanes[0].scalars) == (1, ())
+    session.apply(HINT)
+    second = session.advance(0.0)
+    assert second is not None
+    assert logs([second]) == [(1, None)]
+    assert second.lanes[0].scalars[0].residual is not None
