@@ -43,6 +43,7 @@ def run() -> Report:
                 most=100,
             )
         window.window.show_workspace("train")
+        window.live(1.0)  # the first time it is shown, it is made
         _report_beats(report, "in Train, nothing runs", window)
         with window.train():
             _report_beats(report, "in Train, while it trains", window)

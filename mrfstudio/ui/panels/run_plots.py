@@ -37,7 +37,8 @@ CONVERGED = Measure(
     "converged",
     "converged",
     "",
-    "The share of variables whose belief changed by less than 0.001 in the last iteration that was unrolled.",
+    "How much of the inference had converged when it stopped: the share of variables, or of items, whose beliefs no "
+    "longer changed. Falling means that couplings have grown too strong for so few iterations.",
     start=(0.0, 1.0),
 )
 LOWEST_ONE = ("iou", "pixel_accuracy", "accuracy")
