@@ -124,6 +124,9 @@ def test_plots_without_anything_to_show_leave_room_to_the_others(qtbot: QtBot, t
     assert not plots.loss.isHidden()
     assert plots.converged.isHidden()
     assert all(plot.isHidden() for plot in plots.validation)
+    plots.set_metrics((), "bits", expecting=True)
+    plots.draw(2)
+    assert not any(plot.isHidden() for plot in plots.validation)  # in a run that goes on nothing jumps when they come
     curves.lanes[0].extend(columns([3], loss=[0.4], converged=[0.5], **{"validation/iou": [0.7]}))
     plots.set_metrics(("iou",), "bits")
     plots.draw(3)

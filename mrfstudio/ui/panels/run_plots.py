@@ -41,6 +41,13 @@ CONVERGED = Measure(
     "longer changed. Falling means that couplings have grown too strong for so few iterations.",
     start=(0.0, 1.0),
 )
+UNKNOWN = Measure(
+    VALIDATION,
+    "validation",
+    "",
+    "What held-out items say appears here after the first validation; the plan says after how many steps that is.",
+    start=(0.0, 1.0),
+)
 LOWEST_ONE = ("iou", "pixel_accuracy", "accuracy")
 """Metrics that lie between 0 and 1: their axis shows that from the start."""
 WORDS = {"nce": "NCE", "iou": "IoU", "nll": "NLL", "kl": "KL", "mae": "MAE", "rmse": "RMSE"}
@@ -132,7 +139,8 @@ class RunPlots(QWidget):
         super().__init__(parent)
         self.curves = RunCurves()
         self.loss = StepPlot(LOSS, raw="loss", can_be_logarithmic=True)
-        self.validation = [StepPlot(_validation("metric")), StepPlot(_validation("metric"))]
+        self.validation = [StepPlot(UNKNOWN), StepPlot(UNKNOWN)]
+        self._expecting = False
         self.gradient = StepPlot(GRADIENT)
         self.converged = StepPlot(CONVERGED)
         self.histogram, self.calibration = Histogram(()), CalibrationPlot()
@@ -157,25 +165,21 @@ class RunPlots(QWidget):
     def _all(self) -> list[QWidget]:
         return [*self.step_plots(), self.histogram, self.calibration]
 
-    def set_runs(self, curves: RunCurves, metrics: tuple[str, ...], unit: str = "") -> None:
+    def set_runs(self, curves: RunCurves, metrics: tuple[str, ...], unit: str = "", expecting: bool = False) -> None:
         """Other runs: draw these, with the first two of these metrics, the loss in this unit."""
         self.curves = curves
-        self.loss.set_measure(replace(LOSS, unit=unit))
-        for plot, name in zip(self.validation, metrics, strict=False):
-            plot.set_measure(_validation(name))
-        for index, plot in enumerate(self.validation):
-            plot.setEnabled(index < len(metrics))
+        self.set_metrics(metrics, unit, expecting)
         for plot in self.step_plots():
             plot.forget_range()
         self.draw(0)
 
-    def set_metrics(self, metrics: tuple[str, ...], unit: str) -> None:
-        """The metrics of a run are known only after its first validation."""
+    def set_metrics(self, metrics: tuple[str, ...], unit: str, expecting: bool = False) -> None:
+        """The metrics of a run are known only after its first validation; one that is expected has its place before."""
+        self._expecting = expecting and not metrics
         self.loss.set_measure(replace(LOSS, unit=unit))
         for index, plot in enumerate(self.validation):
             plot.setEnabled(index < len(metrics))
-            if index < len(metrics):
-                plot.set_measure(_validation(metrics[index]))
+            plot.set_measure(_validation(metrics[index]) if index < len(metrics) else UNKNOWN)
 
     def draw(self, step: int) -> None:
         """Show what has arrived and mark a step."""
@@ -198,7 +202,7 @@ class RunPlots(QWidget):
         for plot in (self.loss, self.gradient):
             plot.setVisible(any_steps)
         for plot in self.validation:
-            plot.setVisible(any_steps and plot.isEnabled() and plot.has_data)
+            plot.setVisible(any_steps and (self._expecting or (plot.isEnabled() and plot.has_data)))
         self.converged.setVisible(any_steps and self.converged.has_data)
         self.histogram.setVisible(self.histogram.shares is not None)
         self.calibration.setVisible(self.calibration.points is not None)

@@ -158,7 +158,8 @@ class TrainWorkspace(Workspace):
                 curves.lanes[lane] = self.series[run]
                 curves.titles[lane] = self.runs.name_of(run)
         shown = self.look.shown
-        self.plots.set_runs(curves, self.look.metrics, shown.loss_unit if shown else "")
+        unit, expecting = (shown.loss_unit, shown.active) if shown is not None else ("", False)
+        self.plots.set_runs(curves, self.look.metrics, unit, expecting)
         self.mark_step()
 
     def mark_step(self) -> None:
@@ -286,7 +287,7 @@ class TrainWorkspace(Workspace):
         self.runs.set_note(note)
         self.look.update(note, self._update.snapshots)
         if self.plots is not None and self.look.run == note.run:
-            self.plots.set_metrics(self.look.metrics, note.loss_unit)
+            self.plots.set_metrics(self.look.metrics, note.loss_unit, note.active)
         self.mark_step()
 
     def on_shown(self) -> None:
