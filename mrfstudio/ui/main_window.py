@@ -99,7 +99,7 @@ class MainWindow(QMainWindow):
 
     def _follow_font(self) -> None:
         """What does not grow with the text by itself."""
-        self.curves.setMinimumHeight(px(self, 100))
+        self.curves.setMinimumHeight(px(self, 86))
         self.room.look()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -84,7 +84,7 @@ class CanvasBase(QWidget):
         return QSize(640, 480)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 160), px(self, 120))
+        return QSize(px(self, 160), px(self, 90))
 
     # What is shown ----------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ class ModelPicture(QWidget):
         return QSize(px(self, 300), px(self, 320))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 150), px(self, 140))
+        return QSize(px(self, 150), px(self, 100))
 
     # Geometry ---------------------------------------------------------------------------------------------------------
 

@@ -114,7 +114,7 @@ class CurvePlot(QWidget):
         return QSize(px(self, 220), px(self, 130))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 130), px(self, 90))
+        return QSize(px(self, 130), px(self, 76))
 
     def heading_width(self) -> int:
         """How far the heading may go to the right."""

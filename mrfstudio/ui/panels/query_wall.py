@@ -48,7 +48,7 @@ class QueryWall(QWidget):
         return QSize(px(self, 560), px(self, 320))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 240), px(self, 140))
+        return QSize(px(self, 240), px(self, 100))
 
     # Geometry ---------------------------------------------------------------------------------------------------------
 
