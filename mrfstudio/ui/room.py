@@ -21,6 +21,7 @@ class Room(QObject):
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
+        self._unit = unit_of(window.font())  # told by the theme from then on: a window learns of its font later
         self.tabbed = False
         """Whether panels that stand beside each other are to share one place, with tabs."""
         self.narrow = False
@@ -28,7 +29,7 @@ class Room(QObject):
 
     def look(self) -> None:
         """The window or its text has another size."""
-        width = self._window.width() / unit_of(self._window.font())
+        width = self._window.width() / self._unit
         self._set(width < TABBED, width < NARROW)
 
     def make(self, unit: float) -> None:
@@ -37,6 +38,7 @@ class Room(QObject):
         Where it is larger, room is made before and not after it has come: Qt widens a window at once, and never makes
         it narrow again by itself.
         """
+        self._unit = unit
         width = self._window.width() / unit
         self._set(self.tabbed or width < TABBED, self.narrow or width < NARROW)
 
