@@ -88,8 +88,8 @@ TASKS = {
     ),
     "own5": Task("Grid, N = 25, drawn here (4,000)", 4000, {"side": 5}, {}),
     "complete9": Task("Complete, N = 9, drawn here (100,000)", 100_000, {"shape": "complete", "nodes": 9}, {}),
-    # As few samples as in the thesis: they hold 21 distinct states, two modes that no single flip joins have 96% of
-    # them, and two pairs of spins never show one of their four states. So no finite parameters are the most likely.
+    # As few samples as in the thesis: they hold 21 distinct states, two opposite groups of three have 99% of the
+    # probability, and two pairs of spins never show one of their four states: no finite parameters are the most likely.
     "few9": Task("Complete, N = 9, drawn here (2,000)", 2000, {"shape": "complete", "nodes": 9}, {}),
     "complete16": Task("Complete, N = 16, drawn here (100,000)", 100_000, {"shape": "complete", "nodes": 16}, {}),
 }

@@ -74,8 +74,9 @@ def answers(
         machines(shared, a, d, iterations)
         for a, d in zip(hidden_bias.split(each), visible_bias.split(each), strict=True)
     ]
-    pairs = None if product != "sum" else torch.stack([part[3] for part in found]).sum(0).t() / len(hidden_bias)
-    visible, hidden, before = (torch.cat([part[place] for part in found]) for place in range(3))
+    sums = [part[3] for part in found if part[3] is not None]
+    pairs = torch.stack(sums).sum(0).t() / len(hidden_bias) if sums else None
+    visible, hidden, before = (torch.cat(parts) for parts in list(zip(*found, strict=True))[:3])
     return Answers(visible, hidden, pairs, _change(visible, before))
 
 
@@ -100,8 +101,8 @@ class Shared:
         return self.tolerance >= 0 and float(_change(outer, before).max()) <= self.tolerance
 
 
-Part = tuple[Tensor, Tensor, Tensor, Tensor]
-"""t_v (b, V), t_h (b, H), t_v one iteration earlier, and the sum of the pair beliefs (V, H)."""
+Part = tuple[Tensor, Tensor, Tensor, Tensor | None]
+"""t_v (b, V), t_h (b, H), t_v one iteration earlier, and the sum of the pair beliefs (V, H) where there are any."""
 
 
 def _sum_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
@@ -135,7 +136,7 @@ def _mixed_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Par
         hidden = a + best @ shared.columns
         if shared.rests(outer, before):
             break
-    return outer, hidden, before, factors
+    return outer, hidden, before, None
 
 
 def _max_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
@@ -150,7 +151,7 @@ def _max_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
         hidden = a + heard.sum(1)
         if shared.rests(outer, before):
             break
-    return outer, hidden, before, columns
+    return outer, hidden, before, None
 
 
 def _mean_field(couplings: Tensor, a: Tensor, d: Tensor, iterations: int) -> Answers:
