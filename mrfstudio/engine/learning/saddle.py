@@ -38,9 +38,9 @@ class Saddle(DensityLearner):
     summary = "A network follows the model and estimates its marginals and log Z, by Bethe or by regions."
 
     energy: str = choice("bethe", ("bethe", "regions"), "The free energy that stands for -log Z.")
-    network_steps: int = integer(5, "Steps of the network for one of the model.", low=1, high=10_000, logarithmic=True)
+    network_steps: int = integer(10, "Steps of the network for one of the model.", low=1, high=10_000, logarithmic=True)
     network_rate: float = number(
-        0.003, "How far one step of the network goes.", low=0.0, low_open=True, logarithmic=True
+        0.001, "How far one step of the network goes.", low=0.0, low_open=True, logarithmic=True
     )
     warm_up_steps: int = integer(
         100, "Steps of the network before the first one of the model.", low=0, high=100_000, unit="steps"
