@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NAMES = ("couplings", "hidden_bias", "visible_bias", "hidden_features", "visible_features", "iterations")
 DECODERS = ("mean-field", "sum", "max", "mixed")
 DEFAULT_ITERATIONS = 20
+STEPS = {"learning_rate": 0.003, "batch_size": 100}
 
 
 class CRBM:
@@ -138,6 +139,11 @@ class ConditionalBoltzmann(Parameters):
     name = "crbm"
     title = "Conditional RBM"
     default_data: ClassVar[str] = "noisy"
+    learner_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        **dict.fromkeys(("pseudolikelihood", "cd", "perceptron", "max-margin"), STEPS),
+        # Few iterations, and more as couplings grow, as in the paper; messages as matrices have the fast kernel.
+        "likelihood": {**STEPS, "algorithm": "matrix-bp", "iterations": 7, "more_iterations": 1, "tolerance": 1e-3},
+    }
     summary = "Predicts a whole binary picture from a damaged one; hidden units know what pictures look like."
 
     hidden: int = integer(256, "Hidden units; 0 is a logistic regression for each pixel.", low=0, high=100_000)
