@@ -117,6 +117,14 @@ class Moment:
         """Steps after `base` at which a lane ends."""
         return (self.limits.iterations if lane.limit is None else lane.limit) + lane.extra
 
+    def same_work(self, other: Moment) -> bool:
+        """Whether a person gave both the same: evidence, limits, models, algorithms and names, wherever they are."""
+        mine, theirs = (
+            [(lane.number, lane.model_name, lane.algorithm, lane.limit, lane.name) for lane in moment.lanes]
+            for moment in (self, other)
+        )
+        return self.limits == other.limits and mine == theirs and self.document.same(other.document)
+
     def lean(self) -> Moment:
         """The same without what history need not keep: states can be made again from none, pictures of changes too."""
         lanes = (replace(lane, previous=None, state=lane.state if lane.stepped else None) for lane in self.lanes)

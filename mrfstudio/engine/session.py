@@ -93,6 +93,7 @@ class Session:
         self._waiting: list[tuple[Command, int]] = []  # edits given while a past moment is being recomputed
         self._number = 0
         self._saved = 0  # edits that a file holds
+        self._kept = timeline.moment  # what it was then
         self._edits = 0
         self._message = ""
         self._dirty = True  # something changed since the last frame
@@ -123,7 +124,13 @@ class Session:
 
     @property
     def modified(self) -> bool:
-        return self._edits != self._saved or bool(self._held)
+        """Whether there is work that no file holds. Who has undone everything has nothing to lose."""
+        if self._held:
+            return True
+        if self._edits == self._saved:
+            return False
+        # The past may lack what was painted later.
+        return self.timeline.in_past or not self.moment.same_work(self._kept)
 
     @property
     def edits(self) -> int:
@@ -153,7 +160,7 @@ class Session:
         return min(waits, default=None)
 
     def mark_saved(self) -> None:
-        self._saved = self._edits
+        self._saved, self._kept = self._edits, self.moment.lean()
         self._dirty = True
 
     def close(self) -> None:

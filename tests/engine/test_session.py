@@ -154,6 +154,31 @@ def test_a_stroke_is_answered_before_the_next_iteration_and_cannot_starve_it() -
     assert iterations == sorted(set(iterations))
 
 
+def test_who_has_undone_everything_has_nothing_to_lose() -> None:
+    session = graph_session()
+    assert not session.modified
+    session.apply(Step(2))
+    run(session)
+    session.apply(HINT)
+    session.apply(SetParameter(0, "damping", 0.5))
+    assert session.modified
+    session.apply(Undo())
+    assert session.modified
+    session.apply(Undo())
+    assert not session.modified
+    session.apply(Redo())
+    assert session.modified
+    session.apply(Step(3))
+    run(session)
+    session.apply(Scrub(0))
+    run(session)
+    assert session.modified
+    session.mark_saved()
+    assert not session.modified
+    session.apply(Undo())
+    assert session.modified
+
+
 def test_speed_is_kept_by_the_clock() -> None:
     now = [0.0]
     session = graph_session(playing=True, iterations=1000, tolerance=0.0, clock=lambda: now[0])
