@@ -80,7 +80,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
         (
             window("rename_run", "Rename run", "Give the chosen training run another name."),
             window("duplicate_run", "Duplicate run", "Take the chosen run's plan as that of the next run."),
-            window("delete_run", "Delete runs…", "Remove the chosen training runs and what they wrote."),
+            window("delete_run", "Delete runs", "Remove the chosen training runs; Undo brings them back for an hour."),
         ),
         (
             window("clear_observed", "Clear drawing", "Wipe all contours: nothing is seen anywhere."),

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
     QAbstractSpinBox,
     QApplication,
     QComboBox,
+    QLineEdit,
     QScrollBar,
     QWidget,
 )
@@ -275,6 +276,15 @@ def test_yesterdays_runs_are_there_compared_renamed_repeated_and_deleted(
     assert shown[1:] == ["ancient", "middle"]
 
     table.choose(table.model.notes[row(workspace, "middle")].run)
+    table.view.setFocus()
+    table.view.selectionModel().setCurrentIndex(
+        table.view.currentIndex().siblingAtColumn(1), QItemSelectionModel.SelectionFlag.NoUpdate
+    )
+    studio.qtbot.keyClick(table.view, Qt.Key.Key_F2)  # from any column
+    editor = table.view.viewport().findChild(QLineEdit)
+    assert editor is not None
+    assert editor.text() == "middle"
+    studio.qtbot.keyClick(editor, Qt.Key.Key_Escape)
     studio.do("duplicate_run")
     assert workspace.plan.plan().seed == 5
     assert workspace.plan.plan().options["clones"] == 8

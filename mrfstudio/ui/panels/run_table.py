@@ -89,7 +89,7 @@ class RunTable(QWidget):
         view.setModel(self.sorted)
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)  # F2 renames from every column
         view.setSortingEnabled(True)
         view.sortByColumn(len(COLUMNS) - 1, Qt.SortOrder.DescendingOrder)
         view.setShowGrid(False)

@@ -39,8 +39,9 @@ class TrainRuns(QObject):
         table.duplicate.connect(self._duplicate)
         table.delete.connect(self._delete_chosen)
         table.resume.connect(workspace.resume_run)
-        shortcut = QShortcut(QKeySequence(Qt.Key.Key_Delete), table.view, table.delete_chosen)
-        shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+        for key, act in ((Qt.Key.Key_Delete, table.delete_chosen), (Qt.Key.Key_F2, table.rename_chosen)):
+            shortcut = QShortcut(QKeySequence(key), table.view, act)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
 
     @property
     def _window(self) -> QWidget:
