@@ -160,7 +160,7 @@ class Session:
         return min(waits, default=None)
 
     def mark_saved(self) -> None:
-        self._saved, self._kept = self._edits, self.moment.lean()
+        self._saved, self._kept = self._edits, self.timeline.present().lean()
         self._dirty = True
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Timeline:
 
     def edit(self, command: Command) -> Edited:
         """Apply a command to the present evidence and the messages shown. Raises `StudioError`, and nothing changed."""
-        edited = edit(self.stage, self._present(), command)
+        edited = edit(self.stage, self.present(), command)
         if not edited.changed:
             return edited
         if edited.anew:
@@ -73,9 +73,9 @@ class Timeline:
 
     def restart(self) -> None:
         """Begin anew with the present evidence."""
-        self._begin_anew(anew(self._present()), None)
+        self._begin_anew(anew(self.present()), None)
 
-    def _present(self) -> Moment:
+    def present(self) -> Moment:
         """The messages shown, under the evidence, lanes and limits that all commands so far give."""
         moment = self.moment
         for stamped in self.log[self._applied(moment) :]:

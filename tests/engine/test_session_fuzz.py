@@ -184,7 +184,7 @@ def test_random_commands_leave_what_their_log_says(make: Any, person: Any) -> No
 
 def timeline_present(session: Session) -> Any:
     """The document that all commands so far give, wherever the cursor is."""
-    return session.timeline._present().document
+    return session.timeline.present().document
 
 
 @pytest.mark.parametrize("seed", [4, 5])
@@ -216,6 +216,6 @@ def test_undoing_everything_restores_the_beginning_and_redoing_the_end(seed: int
 
 
 def lane_specs(session: Session) -> Any:
-    moment = session.timeline._present()
+    moment = session.timeline.present()
     lanes = [(lane.number, lane.model_name, lane.algorithm, lane.limit) for lane in moment.lanes]
     return lanes, moment.limits
