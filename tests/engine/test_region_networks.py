@@ -273,6 +273,31 @@ def test_evidence_that_comes_later_is_taken_up_at_once() -> None:
     assert graph.unpack(after)[4][1] < 1e-12
 
 
+def test_after_an_edit_the_plan_begins_anew() -> None:
+    """Otherwise the learning rate would stay where it ended, and beliefs would hardly follow."""
+    graph = ising_grid(3, 3, field=0.5, seed=6)
+    renn = RegionEnergyNetwork(**DIRECT)
+    state = run(renn, graph, graph.no_evidence(), Limits(iterations=200, tolerance=0)).state
+    given = graph.evidence({4: 0, 0: 1})
+    resumed = renn.resume(graph, given, state)
+    after = run(renn, graph, given, Limits(iterations=200, tolerance=0), start=resumed).state
+    truth = run(Exact(), graph, given).state
+    assert after.iteration == 400
+    assert float((renn.beliefs(graph, given, after) - truth.marginals).abs().max()) < 0.02
+
+
+@pytest.mark.parametrize("name", ["renn", "gbp"])
+def test_beliefs_in_what_was_just_forbidden_have_no_free_energy(name: str) -> None:
+    """The sum would hold a thousand times the belief, and the curve nothing else."""
+    graph = ising_grid(3, 3, field=0.5, seed=6)
+    algorithm = ALGORITHMS[name]()
+    state = run(algorithm, graph, graph.no_evidence(), Limits(iterations=30, tolerance=0)).state
+    given = graph.evidence({4: 0})
+    assert algorithm.log_partition(graph, given, state).value is None
+    after = run(algorithm, graph, given, Limits(iterations=30, tolerance=0), start=state).state
+    assert algorithm.log_partition(graph, given, after).value is not None
+
+
 def test_infer_takes_as_many_steps_as_are_planned(tmp_path: Path) -> None:
     path = tmp_path / "grid.uai"
     write_uai(path, ising_grid(3, 3, field=1.0, seed=1))

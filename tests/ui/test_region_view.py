@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.frames import GraphFrame
 from mrfstudio.ui.panels.region_view import EMPTY, RegionPanel, placed
+from tests.ui.pictures import lane
 
 
 def regions() -> Mapping[str, np.ndarray]:
@@ -92,6 +93,8 @@ def test_without_regions_it_says_what_belongs_here(qtbot: QtBot) -> None:
     panel.set_pictures({}, graph())
     assert panel.heading.text() == EMPTY
     assert not panel.picture.isVisible()
+    panel.set_pictures({}, graph(), [lane(number=0, algorithm="bp"), lane(number=2, algorithm="gbp")])
+    assert "Lane C has" in panel.heading.text()
 
 
 def test_a_disagreement_is_drawn_stronger_than_an_agreement(qtbot: QtBot) -> None:

@@ -14,17 +14,16 @@ scores and λ are counted in units of that strength: b_α = softmax(β (start_α
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, flag, integer, number
-from mrfstudio.engine.energy import region_log_partition
-from mrfstudio.engine.evidence import Evidence
-from mrfstudio.engine.inference.contract import Kernel, LogPartition, State, kernel, nothing_changed
+from mrfstudio.engine.evidence import AnyEvidence, Evidence
+from mrfstudio.engine.inference.contract import Kernel, LogPartition, Model, State, kernel, nothing_changed
 from mrfstudio.engine.inference.generalized_bp import double_loop
-from mrfstudio.engine.inference.on_regions import OnRegions, region_potentials
+from mrfstudio.engine.inference.on_regions import OnRegions, region_estimate, region_potentials
 from mrfstudio.engine.inference.region_network import RegionNetwork
 from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph
 from mrfstudio.engine.regions.objective import objective
@@ -77,6 +76,12 @@ class EnergyNetwork(OnRegions):
     def planned(self) -> int:
         return self.steps
 
+    def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
+        """The network goes on from what it is; plan and moments begin anew, or it would hardly move any more."""
+        assert isinstance(state, NetworkState)
+        nothing = torch.zeros_like(state.first)
+        return replace(state, first=nothing, second=nothing, begun=state.iteration)
+
     def network(self, graph: FactorGraph) -> RegionNetwork:
         """The network for a graph's regions, made once."""
         tables = self.tables(graph)
@@ -117,7 +122,7 @@ class NetworkState(State):
     are added to, and log-beliefs of regions (…, entries): those at which the last gradient was taken.
 
     `residual` is the larger of the largest change of a region's belief and of `consistency`, the largest disagreement
-    of a region with its parent.
+    of a region with its parent. The plan of steps began at the iteration `begun`.
     """
 
     parameters: Tensor
@@ -126,6 +131,7 @@ class NetworkState(State):
     offset: Tensor
     log_beliefs: Tensor
     consistency: Tensor
+    begun: int = 0
 
 
 @kernel(EnergyNetwork, FactorGraph)
@@ -153,21 +159,28 @@ class EnergyNetworkOnGraph(Kernel):
             parameters = state.parameters.detach().requires_grad_()
             scores = network.scores(parameters)
         strength = algorithm.strength_of(model, evidence)
-        soft = algorithm.softening_at(state.iteration, strength)
+        planned = state.iteration - state.begun
+        soft = algorithm.softening_at(planned, strength)
         unit = soft * strength
         slope = objective(tables).slope(
             soft * potentials,
             soft * base + unit * scores.detach().to(base.dtype),
-            unit * algorithm.penalty_at(state.iteration),
+            unit * algorithm.penalty_at(planned),
         )
         (gradient,) = torch.autograd.grad(scores, parameters, (unit * slope.gradient).to(scores.dtype))
         log_beliefs, gap = slope.log_beliefs, slope.gap
         consistency = gap.abs().max() if gap.numel() else log_beliefs.new_zeros(())
         change = (log_beliefs.exp() - state.log_beliefs.exp()).abs().max()
-        number = state.iteration + 1
-        moved, first, second = _adam(state, gradient, number, algorithm.rate_at(state.iteration))
-        return NetworkState(
-            number, torch.maximum(change, consistency), moved, first, second, state.offset, log_beliefs, consistency
+        moved, first, second = _adam(state, gradient, planned + 1, algorithm.rate_at(planned))
+        return replace(
+            state,
+            iteration=state.iteration + 1,
+            residual=torch.maximum(change, consistency),
+            parameters=moved,
+            first=first,
+            second=second,
+            log_beliefs=log_beliefs,
+            consistency=consistency,
         )
 
     def beliefs(self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState) -> Tensor:
@@ -181,9 +194,7 @@ class EnergyNetworkOnGraph(Kernel):
     def log_partition(
         self, algorithm: EnergyNetwork, model: FactorGraph, evidence: Evidence, state: NetworkState
     ) -> LogPartition:
-        tables = algorithm.tables(model)
-        value = region_log_partition(model, tables, region_potentials(model, tables, evidence), state.log_beliefs)
-        return LogPartition(float(value), "estimate")
+        return region_estimate(algorithm, model, evidence, state.log_beliefs)
 
 
 def _adam(state: NetworkState, gradient: Tensor, number: int, rate: float) -> tuple[Tensor, Tensor, Tensor]:

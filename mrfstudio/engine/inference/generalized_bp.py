@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, integer, number
-from mrfstudio.engine.energy import region_log_partition
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.on_regions import OnCycles, region_potentials
+from mrfstudio.engine.inference.on_regions import OnCycles, region_estimate, region_potentials
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.regions.double_loop import DoubleLoop
 from mrfstudio.engine.regions.tables import RegionTables
@@ -143,9 +142,7 @@ class GeneralizedBPOnGraph(Kernel):
     def log_partition(
         self, algorithm: GeneralizedBP, model: FactorGraph, evidence: Evidence, state: RegionMessages
     ) -> LogPartition:
-        tables = algorithm.tables(model)
-        value = region_log_partition(model, tables, region_potentials(model, tables, evidence), state.log_beliefs)
-        return LogPartition(float(value), "estimate")
+        return region_estimate(algorithm, model, evidence, state.log_beliefs)
 
 
 def double_loop(tables: RegionTables) -> DoubleLoop:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from mrfstudio.engine.catalogue import choice, flag, integer
+from mrfstudio.engine.energy import region_log_partition
 from mrfstudio.engine.evidence import Evidence
-from mrfstudio.engine.inference.contract import Algorithm, Model
-from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Algorithm, LogPartition, Model
+from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph
 from mrfstudio.engine.regions.region_graph import RegionError, bethe_regions, cycle_regions
 from mrfstudio.engine.regions.tables import RegionTables
+
+MOST_FORBIDDEN = -10.0
+"""The largest log-belief in a forbidden entry with which a free energy still means something."""
 
 
 class OnRegions(Algorithm):
@@ -64,3 +69,13 @@ def region_potentials(graph: FactorGraph, tables: RegionTables, evidence: Eviden
     """log φ_R of all regions, evidence included, (…, entries)."""
     local = graph.local_potentials(evidence)
     return evidence.derived(graph, f"regions {id(tables)}", lambda: tables.potentials(graph, local))
+
+
+def region_estimate(algorithm: OnRegions, graph: FactorGraph, evidence: Evidence, log_beliefs: Tensor) -> LogPartition:
+    """-F_R at some beliefs. They have none while they hold something possible that evidence has just forbidden."""
+    tables = algorithm.tables(graph)
+    potentials = region_potentials(graph, tables, evidence)
+    forbidden = torch.where(potentials < FORBIDDEN / 2, log_beliefs, -torch.inf)
+    if float(forbidden.max()) > MOST_FORBIDDEN:
+        return NO_LOG_PARTITION
+    return LogPartition(float(region_log_partition(graph, tables, potentials, log_beliefs)), "estimate")

@@ -112,5 +112,7 @@ def kept(state: NetworkState) -> dict[str, Tensor]:
 def restored(tensors: Mapping[str, Tensor]) -> NetworkState:
     """The network's state from named tensors."""
     unknown = torch.full((), torch.inf, dtype=tensors["offset"].dtype)
-    fields = {name: tensors[name] for name in KEPT}
-    return NetworkState(int(tensors["iteration"]), unknown, consistency=unknown, **fields)
+    parameters, first, second, offset, log_beliefs = (tensors[name] for name in KEPT)
+    return NetworkState(
+        int(tensors["iteration"]), unknown, parameters, first, second, offset, log_beliefs, consistency=unknown
+    )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import GraphFrame
+from mrfstudio.engine.frames import GraphFrame, LaneFrame
 from mrfstudio.ui.colours import colours_of, faded
+from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.theme import Width, px
 
 EMPTY = "This algorithm has no regions: choose gbp, renn or bethe-net to see them here."
+WITH_REGIONS = ("gbp", "renn", "bethe-net")
 ASK = "Click a region to see its belief; the arrow keys go from one to the next."
 LOWEST, HIGHEST = -6.0, -1.0
 """Powers of ten of a squared disagreement from which on, and at which, a line is drawn at its strongest."""
@@ -47,10 +49,12 @@ class RegionPanel(QWidget):
         Width(self, 260)
         self._clear()
 
-    def set_pictures(self, pictures: Mapping[str, np.ndarray], graph: GraphFrame) -> None:
-        """Show the arrays that the picture `regions` of a lane consists of."""
+    def set_pictures(
+        self, pictures: Mapping[str, np.ndarray], graph: GraphFrame, lanes: Sequence[LaneFrame] = ()
+    ) -> None:
+        """Show the arrays that the picture `regions` of a lane consists of; `lanes` are all that could be shown."""
         if "region_members" not in pictures:
-            self._clear()
+            self._clear(lanes)
             return
         self._beliefs, self._states, self._labels = pictures["region_beliefs"], graph.states, graph.labels
         counting, gaps = pictures["region_counting"], pictures["region_gaps"]
@@ -65,8 +69,11 @@ class RegionPanel(QWidget):
         self.picture.set_regions(pictures, graph)
         self._show_belief(self.picture.region)
 
-    def _clear(self) -> None:
-        self.heading.setText(EMPTY)
+    def _clear(self, lanes: Sequence[LaneFrame] = ()) -> None:
+        """Say where regions are to be seen."""
+        others = [LETTERS[lane.lane] for lane in lanes if lane.algorithm in WITH_REGIONS]
+        there = f"This lane has no regions. Lane {' or '.join(others)} has: show it by its S under Lanes."
+        self.heading.setText(there if others else EMPTY)
         self.picture.hide()
         self.belief.hide()
 

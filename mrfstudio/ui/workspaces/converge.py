@@ -230,7 +230,7 @@ class ConvergeWorkspace(RunActions, Workspace):
         if self._messages_shown:
             self.messages.set_frame(frame, lane.lane, self.edge)
         if self._regions_shown and frame.graph is not None:
-            self.regions.set_pictures(lane.pictures, frame.graph)
+            self.regions.set_pictures(lane.pictures, frame.graph, frame.lanes)
         if frame.graph is not None:
             self.sigma.set_point(alpha_of(lane), float(frame.graph.strengths["coupling"]))
 
