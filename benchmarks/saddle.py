@@ -51,6 +51,8 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "saddle, regions, no layers": ("saddle", {"energy": "regions", **DIRECT}),
 }
 
+SLOW = ("GBP, double loop",)
+
 
 def _grid(side: int, count: int, field: float) -> dict[str, Any]:
     return {"shape": "grid", "side": side, "count": count, "validation": 1000, "field": field}
@@ -102,10 +104,9 @@ def size(setting: str) -> str:
 
 
 def wanted(rows: tuple[str, ...], digits: Path | None) -> Iterator[tuple[str, str]]:
-    """Pairs of setting and method, cheap ones first."""
-    for kind in ("small", "large"):
-        for setting in sorted((s for s in SETTINGS if size(s) == kind and kind in rows), key=lambda s: "225" in s):
-            yield from ((setting, method) for method in METHODS)
+    """Pairs of setting and method, cheap ones first: the double loop anew for every batch comes last."""
+    ising = [(s, m) for s in SETTINGS for m in METHODS if size(s) in rows]
+    yield from sorted(ising, key=lambda pair: (size(pair[0]) == "large", "225" in pair[0], pair[1] in SLOW))
     if "rbm" in rows and digits is not None:
         yield from (("rbm", method) for method in MACHINES)
 
