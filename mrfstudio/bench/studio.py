@@ -152,16 +152,34 @@ class Studio:
         return measured
 
     def to_painted(self, act: Callable[[], Any], done: Callable[[], bool]) -> float:
-        """Seconds from an act to the painted canvas of the frame with which it is done."""
+        """Seconds from an act to the painted canvas of the frame with which it is done.
 
-        def painted() -> bool:
-            if not done():
-                return False
-            canvas: Any = self.window.workspace.canvas
-            canvas.repaint()
-            return True
+        The event loop runs as it does for a person: looking at every moment whether something has come would keep the
+        engine's thread from the interpreter.
+        """
+        from PySide6.QtCore import QEventLoop, QTimer
 
-        return seconds_to(act, painted, self.turn)
+        loop = QEventLoop()
+        ended: list[float] = []
+
+        def look(frame: Any) -> None:
+            if not ended and done():
+                canvas: Any = self.window.workspace.canvas
+                canvas.repaint()
+                ended.append(time.perf_counter())
+                loop.quit()
+
+        impatient = QTimer(singleShot=True, interval=round(1e3 * PATIENCE))
+        impatient.timeout.connect(loop.quit)
+        impatient.start()
+        self.controller.frame.connect(look)
+        began = time.perf_counter()
+        act()
+        loop.exec()
+        self.controller.frame.disconnect(look)
+        if not ended:
+            raise RuntimeError(f"Nothing came within {PATIENCE:.0f} s.")
+        return ended[0] - began
 
     def whole_answer(self, iterations: int) -> float:
         """Seconds from Restart to the painted picture of the last iteration."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-WORTH = 1 << 18
+WORTH = 1 << 20
 """Bytes below which the system's own allocator is quicker."""
 KEPT = 256 << 20
 """Bytes that may lie idle."""

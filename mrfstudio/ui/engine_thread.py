@@ -31,7 +31,7 @@ from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Aside, Frame, NotYet
 from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 
-BUDGET = 0.02
+BUDGET = 0.03
 """Seconds of iterations between two frames; whoever wants something interrupts them."""
 STOP_WITHIN = 0.1
 SWITCH = 0.001
@@ -44,7 +44,7 @@ ANSWER = 0.01
 """Seconds of a long answer between two looks at the queue."""
 NOBODY = 0
 """The number of a question that nobody asked."""
-FRAME_TIME = 0.02
+FRAME_TIME = 0.03
 """Seconds between two frames while nothing but iterations happen; what a person did is shown at once."""
 
 log = logging.getLogger(__name__)
@@ -304,13 +304,14 @@ class EngineThread(QObject):
             with self._changed:
                 self._mailbox.put(frame)
             self._unseen = True
-            if frame.applied != self._woken_for:
+            # At once what somebody did, and the last picture of a run.
+            if frame.applied != self._woken_for or session.wait is None:
                 self._woken_for = frame.applied
                 self._wake()
         return session.wait
 
     def _wake_late(self) -> None:
-        """Tell the window of frames that only show more iterations, fifty times a second at most."""
+        """Tell the window of frames that only show more iterations, thirty times a second at most."""
         if self._unseen and time.monotonic() - self._woken_at >= FRAME_TIME:
             self._wake()
 

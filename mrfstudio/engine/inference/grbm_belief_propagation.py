@@ -117,7 +117,7 @@ def _stepped(
 
 
 def _put_back(rows: Rows, at_rows: Tensor, shape: torch.Size) -> Tensor:
-    whole = recycled((shape[:-1].numel(), shape[-1]), at_rows).zero_()
+    whole = at_rows.new_zeros((shape[:-1].numel(), shape[-1]))
     return whole.index_copy_(0, rows.places, at_rows).reshape(shape)
 
 
