@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QObject, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -20,8 +21,10 @@ from mrfstudio.ui.canvas.graph_input import GraphCanvas
 from mrfstudio.ui.canvas.graph_look import LEVELS, change_levels, node_colours, state_colour
 from mrfstudio.ui.canvas.graph_raster import LatticeRaster, LineRaster, packed
 from mrfstudio.ui.colours import DARK, LIGHT, rgb
+from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.gauge import GUARANTEED, NOT_GUARANTEED, number
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
+from mrfstudio.ui.workspaces.converge_questions import Questions
 from tests.ui.studio import Studio, shared_studio
 
 Left, Right = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -109,6 +112,43 @@ def test_converge_is_in_the_rail_and_begins_with_a_graph_that_runs(converge: Con
     assert converge.graph.nodes == 100
     assert converge.studio.frame.lanes[0].status == "converged"
     converge.studio.until(lambda: converge.workspace.controls.gauge.shown is not None)
+
+
+class Clerk(QObject):
+    """Stands for a controller: notes what is asked, to be answered by hand."""
+
+    message = Signal(str)
+    workspace = "graph"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, Any, Any]] = []
+
+    def ask(self, question: str, then: Any, refused: Any, **more: Any) -> None:
+        self.asked.append((question, then, refused))
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_what_waited_for_an_answer_about_an_earlier_graph_is_asked_then(converge: Converge, refuses: bool) -> None:
+    """The run may have ended meanwhile, so that no further frame would ask."""
+    clerk, frame = Clerk(), converge.studio.frame
+    said: list[object] = []
+    clerk.message.connect(said.append)
+    questions = Questions(cast(Controller, clerk), "graph")
+    questions.guarantee.connect(said.append)
+    questions.on_frame(frame, frame.lanes[0])
+    questions.reset()
+    questions.on_frame(frame, frame.lanes[0])
+    (_, then, refused), *more = clerk.asked
+    assert not more  # one at a time
+    if refuses:
+        refused("no")
+    else:
+        then("of the earlier graph")
+    assert [question for question, _, _ in clerk.asked] == ["guarantee", "guarantee"]
+    assert said == []
+    clerk.asked[1][1]("of this graph")
+    assert said == ["of this graph"]
 
 
 def test_a_student_raises_the_coupling_of_a_ring_sees_it_fail_and_follows_the_advice(converge: Converge) -> None:

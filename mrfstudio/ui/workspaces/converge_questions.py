@@ -43,6 +43,7 @@ class Questions(QObject):
         self._map_key: tuple = ()
         self._map_range = (0.0, 0.0)
         self._frame: Frame | None = None
+        self._lane_frame: LaneFrame | None = None
         self._lane = 0
 
     @property
@@ -55,10 +56,11 @@ class Questions(QObject):
         self._session += 1
         self._answered.clear()
         self._map_key = ()
+        self._frame = self._lane_frame = None
 
     def on_frame(self, frame: Frame, lane: LaneFrame) -> None:
         """Ask what a new frame makes worth asking."""
-        self._frame, self._lane = frame, lane.lane
+        self._frame, self._lane_frame, self._lane = frame, lane, lane.lane
         self._wanted = (self._session, frame.revision, lane.lane)
         self._ask_next()
         self._look(frame, lane)
@@ -95,16 +97,26 @@ class Questions(QObject):
             self._answered[kind] = asked
             if asked[0] == self._session:
                 then(value)
+            else:
+                self._ask_again()
 
         def refused(sentence: str) -> None:
             self._open.discard(kind)
             self._answered[kind] = asked
-            self._controller.message.emit(sentence)
+            if asked[0] == self._session:
+                self._controller.message.emit(sentence)
+            else:
+                self._ask_again()
 
         if self._controller.workspace == self._workspace:
             self._controller.ask(question, answered, refused, lane=self._lane, **more)
         else:
             self._open.discard(kind)
+
+    def _ask_again(self) -> None:
+        """An answer about an earlier session came: what is shown may have waited for it, and no frame may follow."""
+        if self._frame is not None and self._lane_frame is not None:
+            self.on_frame(self._frame, self._lane_frame)
 
     # Oscillations -----------------------------------------------------------------------------------------------------
 
