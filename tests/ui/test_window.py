@@ -118,6 +118,7 @@ def test_a_click_on_the_strip_goes_to_that_iteration(studio: Studio) -> None:
     strip = studio.segment.strip
     studio.qtbot.mouseClick(strip, Qt.MouseButton.LeftButton, pos=strip.place(7).center().toPoint())
     studio.until(lambda: studio.frame.iteration == 7)
+    assert studio.segment.transport.counter.text().startswith("iteration 7 ")
 
 
 def test_space_plays_and_pauses(studio: Studio) -> None:
@@ -462,6 +463,9 @@ def test_a_dropped_file_opens(studio: Studio, tmp_path: Path) -> None:
     event = QDropEvent(where, Qt.DropAction.CopyAction, data, buttons, keys)
     studio.window.dropEvent(event)
     studio.until(lambda: studio.frame.lanes[0].model == "two.uai")
+    graph = studio.frame.graph
+    assert graph is not None
+    assert (studio.window.workspace.title, graph.nodes) == ("Converge", 2)
 
 
 def test_a_picture_can_be_dropped_without_a_file_where_pictures_mean_something(studio: Studio) -> None:
