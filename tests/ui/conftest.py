@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
-import multiprocessing
-import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
@@ -19,6 +16,7 @@ from shiboken6 import isValid
 
 import mrfstudio.ui  # before the first call of Qt: see there
 from mrfstudio.ui.theme import Theme
+from tests.ui.processes import child_processes
 
 assert mrfstudio.ui.__doc__
 
@@ -35,7 +33,7 @@ def _nothing_left_behind(qapp: QApplication, caplog: pytest.LogCaptureFixture) -
 
     A test that provokes warnings checks them and calls `caplog.clear()`.
     """
-    threads, processes = _threads(), _processes()
+    threads, processes = _threads(), child_processes()
     widgets, timers = set(_top_level_widgets()), set(map(id, _active_timers()))
     said: list[str] = []
 
@@ -54,7 +52,7 @@ def _nothing_left_behind(qapp: QApplication, caplog: pytest.LogCaptureFixture) -
     left += [f"a widget is left: {widget!r}" for widget in set(_top_level_widgets()) - widgets]
     left += [f"a timer still runs: {timer!r}" for timer in _active_timers() if id(timer) not in timers]
     left += [f"a thread still runs: {name}" for name in _after_grace(lambda: _threads() - threads)]
-    left += [f"a process still runs: {number}" for number in _after_grace(lambda: _processes() - processes)]
+    left += [f"a process still runs: {number}" for number in _after_grace(lambda: child_processes() - processes)]
     if left:
         pytest.fail("The test left something behind: " + "; ".join(left), pytrace=False)
 
@@ -91,13 +89,6 @@ def _threads() -> set[str]:
     # A dummy stands for a thread of Qt or torch that once ran Python; it never ends in the eyes of `threading`.
     real = (thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread))
     return {f"{thread.name} {thread.ident}" for thread in real}
-
-
-def _processes() -> set[int]:
-    children = {child.pid or 0 for child in multiprocessing.active_children()}
-    for file in Path(f"/proc/{os.getpid()}/task").glob("*/children"):
-        children.update(int(number) for number in file.read_text().split())
-    return children
 
 
 def _after_grace(left: Callable[[], set]) -> set:

@@ -29,6 +29,7 @@ from mrfstudio.engine.runs.training import train_run
 from mrfstudio.engine.training_frames import TrainingPlan
 from mrfstudio.ui.theme import Theme
 from mrfstudio.ui.workspaces.train import FIRST_PLAN, TrainWorkspace
+from tests.ui.processes import child_processes
 from tests.ui.studio import Studio, studio_in
 
 TINY = TrainingPlan(
@@ -215,13 +216,8 @@ def test_a_run_whose_process_dies_is_interrupted_and_closing_the_window_leaves_n
     studio.do("start_training")
     until(studio, lambda: workspace.active is not None and workspace.active.step > 0)
     lock = home / "runs" / workspace.look.run / "lock"
-    children = {
-        int(number)
-        for file in Path(f"/proc/{os.getpid()}/task").glob("*/children")
-        for number in file.read_text().split()
-    }
     assert lock.exists()
-    for child in children:
+    for child in child_processes():
         os.kill(child, signal.SIGKILL)
     until(studio, lambda: workspace.active is None)
     assert workspace.look.shown is not None
