@@ -7,22 +7,12 @@ from enum import Enum, auto
 
 import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QEnterEvent,
-    QFocusEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QNativeGestureEvent,
-    QPainter,
-    QPen,
-    QWheelEvent,
-)
+from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.commands import AddNode, Connect, DeleteParts, MoveNode, SetEvidence, Step
+from mrfstudio.engine.commands import AddNode, Connect, DeleteParts, MoveNode, SetEvidence
 from mrfstudio.ui.canvas.graph_view import GraphView
-from mrfstudio.ui.canvas.input import NOTCH, ZOOM_STEP
+from mrfstudio.ui.canvas.surface import ENTER, NOTCH
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.gestures import next_gesture
 
@@ -63,11 +53,8 @@ GRAPH_TOOLS = (
 TOOL_KEYS = {Key.Key_B: "evidence", Key.Key_V: "move", Key.Key_D: "draw", Key.Key_I: "inspect"}
 DIGITS = {getattr(Key, f"Key_{digit}"): digit for digit in range(10)}
 ARROWS = {Key.Key_Up: (0, -1), Key.Key_Down: (0, 1), Key.Key_Left: (-1, 0), Key.Key_Right: (1, 0)}
-ENTER, ERASE = (Key.Key_Return, Key.Key_Enter), (Key.Key_Backspace,)
-OTHERS = (
-    Key.Key_Space, Key.Key_Period, Key.Key_Comma, Key.Key_Plus, Key.Key_Equal, Key.Key_Minus, Key.Key_Home,
-    Key.Key_BracketLeft, Key.Key_BracketRight, Key.Key_Delete,
-)  # fmt: skip
+ERASE = (Key.Key_Backspace,)
+OTHER_KEYS = (Key.Key_BracketLeft, Key.Key_BracketRight, Key.Key_Delete)
 
 
 class Drag(Enum):
@@ -85,6 +72,8 @@ class GraphCanvas(GraphView):
     radius_changed = Signal(float)
     strength_changed = Signal(float)
 
+    keys = frozenset((*ARROWS, *TOOL_KEYS, *DIGITS, *ENTER, *ERASE, *OTHER_KEYS))
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.tool = "evidence"
@@ -99,14 +88,13 @@ class GraphCanvas(GraphView):
         self._painted: set[int] = set()
         self._erasing = False
         self._node: int | None = None  # the one that is dragged, or that a line begins at
-        self._space = self._space_used = False
 
     # Choices ----------------------------------------------------------------------------------------------------------
 
     def choose_tool(self, name: str) -> None:
         self.tool = name
         self.tool_changed.emit(name)
-        self._set_cursor()
+        self.set_cursor()
         self.update()
 
     def choose_state(self, state: int) -> None:
@@ -136,7 +124,7 @@ class GraphCanvas(GraphView):
             self._drag, self._space_used = Drag.PAN, True
         elif left or right:
             self._press(event, right)
-        self._set_cursor()
+        self.set_cursor()
 
     def _press(self, event: QMouseEvent, right: bool) -> None:
         node = self.node_at(event.position())
@@ -171,8 +159,7 @@ class GraphCanvas(GraphView):
         point = event.position()
         if self._drag is Drag.PAN:
             delta = point - self._last
-            self.fitted = False
-            self._set_transform(self.transform.moved(delta.x(), delta.y()))
+            self.move_by(delta.x(), delta.y())
         elif self._drag is Drag.PAINT:
             self._paint(self._last, point)
         elif self._drag is Drag.NODE and self._node is not None and self._moved(point):
@@ -190,7 +177,7 @@ class GraphCanvas(GraphView):
             self.node_clicked.emit(self._node)
         self._drag = self._button = None
         self._node = None
-        self._set_cursor()
+        self.set_cursor()
         self.update()
 
     def _moved(self, point: QPointF) -> bool:
@@ -247,45 +234,18 @@ class GraphCanvas(GraphView):
     def leaveEvent(self, event: QEvent) -> None:
         self._point_at(None)
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        amount = event.angleDelta().y() or event.angleDelta().x()
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.set_radius(self.radius * 1.25 ** (amount / NOTCH))
-        else:
-            self.zoom(ZOOM_STEP ** (amount / NOTCH), event.position())
-        event.accept()
-
     # Keys -------------------------------------------------------------------------------------------------------------
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._is_mine(event):
-            event.accept()  # a shortcut of the window must not take a key that the canvas knows
-            return True
-        if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
-            self.zoom(1 + event.value(), event.position())
-            return True
-        return super().event(event)
+    def change_brush(self, amount: int) -> None:
+        self.set_radius(self.radius * 1.25 ** (amount / NOTCH))
 
-    def _is_mine(self, event: QKeyEvent) -> bool:
-        modifiers = event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier)
-        known = (*ARROWS, *TOOL_KEYS, *DIGITS, *ENTER, *ERASE, *OTHERS)
-        return modifiers == Qt.KeyboardModifier.NoModifier and event.key() in known
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not self._is_mine(event) or not self._key_pressed(Qt.Key(event.key()), event.isAutoRepeat()):
-            super().keyPressEvent(event)
-
-    def _key_pressed(self, key: Qt.Key, repeated: bool) -> bool:
+    def key_pressed(self, key: Qt.Key, event: QKeyEvent) -> None:
         if key in ARROWS:
             self._step_to(*ARROWS[key])
         elif key in (Key.Key_BracketLeft, Key.Key_BracketRight):
             self.set_radius(self.radius * (1.25 if key == Key.Key_BracketRight else 0.8))
-        elif key in (Key.Key_Period, Key.Key_Comma):
-            self.command.emit(Step(1 if key == Key.Key_Period else -1))
-        elif key in (Key.Key_Plus, Key.Key_Equal, Key.Key_Minus):
-            self.zoom(1 / ZOOM_STEP if key == Key.Key_Minus else ZOOM_STEP, self.pointer)
-        elif repeated:
-            return True  # the keys below act once, however long they are held
+        elif event.isAutoRepeat():
+            return  # the keys below act once, however long they are held
         elif key in TOOL_KEYS:
             self.choose_tool(TOOL_KEYS[key])
         elif key in DIGITS:
@@ -294,31 +254,6 @@ class GraphCanvas(GraphView):
             self._act_on_cursor(erase=key in ERASE)
         elif key == Key.Key_Delete:
             self._delete(self.picture.chosen_node, self.picture.chosen_edge)
-        elif key == Key.Key_Space:
-            self._space, self._space_used = True, False
-            self._set_cursor()
-        elif key == Key.Key_Home:
-            self.fit()
-        return True
-
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Key.Key_Space and self._space and not event.isAutoRepeat():
-            self._space = False
-            self._set_cursor()
-            if not self._space_used:
-                self.play_pause.emit()
-        else:
-            super().keyReleaseEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._space = False
-        self._set_cursor()
-        super().focusOutEvent(event)
-        self.update()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
 
     def _step_to(self, right: int, down: int) -> None:
         """The keyboard's cursor goes to the nearest node in a direction."""
@@ -339,16 +274,10 @@ class GraphCanvas(GraphView):
         node = self.picture.hovered_node
         assert node is not None
         self.setAccessibleDescription(". ".join(self.note()))
-        self._bring_into_view(self.transform.to_widget(*graph.positions[node].tolist()))
-
-    def _bring_into_view(self, point: QPointF) -> None:
-        edge = 2 * self.picture.radius(self.transform.scale) + 8
-        dx = max(0.0, edge - point.x()) - max(0.0, point.x() + edge - self.width())
-        dy = max(0.0, edge - point.y()) - max(0.0, point.y() + edge - self.height())
-        if dx or dy:
-            self.fitted = False
-            self._set_transform(self.transform.moved(dx, dy))
         self.update()
+        place, reach = graph.positions[node].tolist(), 2 * self.picture.radius(self.transform.scale) + 8
+        centre = self.transform.to_widget(*place)
+        self.bring_into_view(QRectF(centre.x() - reach, centre.y() - reach, 2 * reach, 2 * reach))
 
     def _act_on_cursor(self, erase: bool) -> None:
         node = self.picture.hovered_node
@@ -384,12 +313,9 @@ class GraphCanvas(GraphView):
                 x, y = self.pointer.x(), self.pointer.y()
                 painter.drawEllipse(QRectF(x - reach, y - reach, 2 * reach, 2 * reach))
 
-    def _set_cursor(self) -> None:
+    def cursor_shape(self) -> Qt.CursorShape:
         if self._drag in (Drag.PAN, Drag.NODE):
-            self.setCursor(Qt.CursorShape.ClosedHandCursor)
-        elif self._space or self.tool == "move":
-            self.setCursor(Qt.CursorShape.OpenHandCursor)
-        elif self.tool == "inspect":
-            self.setCursor(Qt.CursorShape.PointingHandCursor)
-        else:
-            self.setCursor(Qt.CursorShape.CrossCursor)
+            return Qt.CursorShape.ClosedHandCursor
+        if self._space or self.tool == "move":
+            return Qt.CursorShape.OpenHandCursor
+        return Qt.CursorShape.PointingHandCursor if self.tool == "inspect" else Qt.CursorShape.CrossCursor

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import Command, MoveNode, SetEvidence
 from mrfstudio.engine.frames import NO_HINT, Frame, GraphFrame, LaneFrame, Swings
 from mrfstudio.ui.canvas.graph_picture import GraphPicture
+from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.canvas.transform import LARGEST, MARGIN, SMALLEST, Transform
-from mrfstudio.ui.canvas.view import STALE_AFTER
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.panels.inspector import percent
 from mrfstudio.ui.theme import px
@@ -24,32 +24,22 @@ LARGEST_FIT = 140.0  # pixels a unit: a graph of three nodes need not fill a wal
 MOST_LISTED = 6  # states in the note beside the pointer
 
 
-class GraphView(QWidget):
+class GraphView(Surface):
     """Shows one lane of a frame; edits are drawn at once and given up when a frame shows them."""
 
-    command = Signal(object)
     node_clicked = Signal(int)
     edge_clicked = Signal(int)
-    play_pause = Signal()
+
+    largest = 2 * LARGEST
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.picture = GraphPicture()
-        self.transform = Transform()
-        self.fitted = True
         self.lane = 0
-        self.pointer: QPointF | None = None
         self.empty_text = EMPTY
         self._pending: list[tuple[Command, int | None]] = []
         self._newest = self._applied = 0
         self._given: tuple[GraphFrame | None, np.ndarray, np.ndarray] = (None, np.zeros(0), np.zeros(0))
-        self._stale_timer = QTimer(self, singleShot=True, interval=STALE_AFTER)
-        self._stale_timer.timeout.connect(self._dim)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)  # the right button removes
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Graph")
         self.setAccessibleDescription("Arrow keys go from node to node, Enter gives evidence, Backspace removes it.")
         self.setWhatsThis(
@@ -57,12 +47,6 @@ class GraphView(QWidget):
             "its end, coloured by how much it changed. Click a node to give it the chosen state, a line to see its "
             "messages. The wheel zooms, Space and drag moves."
         )
-
-    def sizeHint(self) -> QSize:
-        return QSize(640, 480)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 160), px(self, 90))
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -85,7 +69,7 @@ class GraphView(QWidget):
         if before is None or graph.nodes != before.nodes or graph.source != before.source:
             self.picture.hovered_edge = self.picture.hovered_node = None
             self.fit()
-        self._watch_staleness()
+        self.watch_staleness()
         self.update()
 
     def _show_lane(self, lane: LaneFrame | None) -> None:
@@ -113,7 +97,7 @@ class GraphView(QWidget):
         """A command got its number: what is shown is stale until a frame has applied it."""
         self._newest = max(self._newest, number)
         self._pending = [(c, number if c is command else n) for c, n in self._pending]
-        self._watch_staleness()
+        self.watch_staleness()
 
     def send(self, command: Command) -> None:
         """Draw a command at once, then emit it."""
@@ -143,28 +127,16 @@ class GraphView(QWidget):
         if positions is not graph.positions:
             self.picture.graph = replace(graph, positions=positions)
 
-    def _watch_staleness(self) -> None:
-        if self._applied < self._newest:
-            if not self.picture.stale and not self._stale_timer.isActive():
-                self._stale_timer.start()
-            return
-        self._stale_timer.stop()
-        if self.picture.stale:
-            self.picture.stale = False
-            self.update()
+    def behind(self) -> bool:
+        return self._applied < self._newest
 
-    def _dim(self) -> None:
-        self.picture.stale = True
+    def show_dimmed(self, dimmed: bool) -> None:
+        self.picture.stale = dimmed
         self.update()
 
     # View -------------------------------------------------------------------------------------------------------------
 
-    def fit(self) -> None:
-        """Show the whole graph."""
-        self.fitted = True
-        self._set_transform(self._fitting())
-
-    def _fitting(self) -> Transform:
+    def fitting(self) -> Transform:
         left, top, width, height = self.picture.box()
         size = QSizeF(self.size())
         free = MARGIN * min(size.width(), size.height())
@@ -176,20 +148,11 @@ class GraphView(QWidget):
         y = (size.height() - height * scale) / 2 - top * scale
         return Transform(scale, round(x), round(y))
 
-    def zoom(self, factor: float, anchor: QPointF | None = None) -> None:
-        """Zoom at a point of the widget, else at its middle."""
-        self.fitted = False
-        anchor = anchor or QRectF(self.rect()).center()
-        scale = min(max(self.transform.scale * factor, SMALLEST), 2 * LARGEST)
-        x, y = self.transform.to_image(anchor)
-        self._set_transform(Transform(scale, anchor.x() - x * scale, anchor.y() - y * scale))
-
-    def _set_transform(self, transform: Transform) -> None:
+    def kept_in_sight(self, transform: Transform) -> Transform:
         left, top, width, height = self.picture.box()
         shift = transform.moved(left * transform.scale, top * transform.scale)
         kept = shift.kept_in_sight((round(height), round(width)), QSizeF(self.size()))
-        self.transform = kept.moved(-left * transform.scale, -top * transform.scale)
-        self.update()
+        return kept.moved(-left * transform.scale, -top * transform.scale)
 
     def node_at(self, point: QPointF, reach: float = 0.0) -> int | None:
         """The node under a point of the widget, or within `reach` units of it."""
@@ -229,10 +192,7 @@ class GraphView(QWidget):
         colours = colours_of(self)
         painter.fillRect(event.rect(), QColor(colours.paper))
         if self.graph is None:
-            painter.setPen(QColor(colours.muted))
-            margin = px(self, 24)
-            area = self.rect().adjusted(margin, margin, -margin, -margin)
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty_text)
+            self.paint_empty(painter)
         else:
             self.picture.paint(painter, self.transform, (self.height(), self.width()), colours)
             self.paint_tool(painter)
@@ -303,7 +263,7 @@ class GraphView(QWidget):
     def render_image(self) -> QImage:
         """The graph without marks of the pointer, for export: the whole of it, twice as fine as on the screen."""
         kept = self.transform, self.pointer, self.picture.hovered_node, self.picture.hovered_edge
-        self.transform, self.pointer = self._fitting(), None
+        self.transform, self.pointer = self.fitting(), None
         self.picture.hovered_node = self.picture.hovered_edge = None
         image = QImage(self.size() * 2, QImage.Format.Format_RGB32)
         image.fill(QColor(colours_of(self).paper))
@@ -318,14 +278,6 @@ class GraphView(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self.update()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self.fitted or event.oldSize().isEmpty():
-            self.fit()
-        else:  # keep the middle in the middle
-            grown = event.size() - event.oldSize()
-            self._set_transform(self.transform.moved(grown.width() / 2, grown.height() / 2))
 
 
 def _distances(points: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -46,9 +46,9 @@ class Transform:
         corner = self.to_widget(left, top)
         return QRectF(corner.x(), corner.y(), width * self.scale, height * self.scale)
 
-    def zoomed(self, factor: float, anchor: QPointF) -> Transform:
+    def zoomed(self, factor: float, anchor: QPointF, largest: float = LARGEST) -> Transform:
         """Larger or smaller, with the image point under `anchor` staying where it is."""
-        scale = min(max(self.scale * factor, SMALLEST), LARGEST)
+        scale = min(max(self.scale * factor, SMALLEST), largest)
         x, y = self.to_image(anchor)
         return Transform(scale, anchor.x() - x * scale, anchor.y() - y * scale)
 

@@ -11,33 +11,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, QSizeF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import Command
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.canvas import marks, painting, wipe
 from mrfstudio.ui.canvas.scene import Scene
+from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.canvas.tools import Target, ToolBox
 from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.colours import colours_of
-from mrfstudio.ui.theme import px
 
-STALE_AFTER = 250  # milliseconds: results a frame behind the brush are not dimmed, or painting would flicker
 EMPTY = "Nothing here yet.\nOpen or paste a picture, choose a digit or a shape, or start drawing."
 
 
-class CanvasBase(QWidget):
+class CanvasBase(Surface):
     """Drawing and state; `Canvas` in `input.py` adds mouse, pen, wheel and keys."""
 
-    command = Signal(object)
-    """A `Command` to post."""
     hovered = Signal(object)
     """(row, column) under the pointer or the keyboard's cursor, or None."""
     pixel_clicked = Signal(int, int)
     """Row and column clicked with the Inspect tool, or with Alt and any tool."""
-    play_pause = Signal()
     tool_changed = Signal(str)
     target_changed = Signal(int)
     radius_changed = Signal(float)
@@ -52,9 +48,6 @@ class CanvasBase(QWidget):
         super().__init__(parent)
         self.scene = Scene()
         self.tools = ToolBox()
-        self.transform = Transform()
-        self.fitted = True
-        self.pointer: QPointF | None = None
         self.cursor_pixel: tuple[int, int] | None = None
         """The keyboard's cursor, while keys move it."""
         self.pinned: tuple[int, int] | None = None
@@ -63,15 +56,6 @@ class CanvasBase(QWidget):
         self.wiping = False
         """Whether the line between before and after is being dragged."""
         self._stale = False
-        self._stale_timer = QTimer(self)
-        self._stale_timer.setSingleShot(True)
-        self._stale_timer.setInterval(STALE_AFTER)
-        self._stale_timer.timeout.connect(self._dim)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)  # the right button erases
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Canvas")
         self.setAccessibleDescription("Arrow keys move the cursor, Enter paints, Backspace erases.")
         self.setWhatsThis(
@@ -79,12 +63,6 @@ class CanvasBase(QWidget):
             "With the keyboard: arrow keys move the cursor, Enter paints, Backspace erases."
         )
         self._follow_theme()
-
-    def sizeHint(self) -> QSize:
-        return QSize(640, 480)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 160), px(self, 90))
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -105,12 +83,12 @@ class CanvasBase(QWidget):
     def posted(self, command: Command, number: int) -> None:
         """A command was posted, from here or from a menu: results are stale until a frame has `applied >= number`."""
         self.scene.pending.posted(command, number)
-        self._watch_staleness()
+        self.watch_staleness()
 
     def set_stale(self, stale: bool) -> None:
         """Say that results are outdated for another reason, such as a model being loaded."""
         self._stale = stale
-        self._watch_staleness()
+        self.watch_staleness()
 
     def set_lane(self, lane: int) -> None:
         """Which lane's results to show, from the next frame on."""
@@ -211,19 +189,14 @@ class CanvasBase(QWidget):
 
     # View -------------------------------------------------------------------------------------------------------------
 
-    def fit(self) -> None:
-        """Show the whole picture."""
-        self.fitted = True
-        self.set_transform(Transform.fitting(self.scene.shape, QSizeF(self.size())))
+    def fitting(self) -> Transform:
+        return Transform.fitting(self.scene.shape, QSizeF(self.size()))
 
-    def zoom(self, factor: float, anchor: QPointF | None = None) -> None:
-        """Zoom at a point of the widget, else at its middle."""
-        self.fitted = False
-        self.set_transform(self.transform.zoomed(factor, anchor or QRectF(self.rect()).center()))
+    def kept_in_sight(self, transform: Transform) -> Transform:
+        return transform.kept_in_sight(self.scene.shape, QSizeF(self.size()))
 
     def set_transform(self, transform: Transform) -> None:
-        self.transform = transform.kept_in_sight(self.scene.shape, QSizeF(self.size()))
-        self.update()
+        super().set_transform(transform)
         self.view_changed.emit(self.visible_rectangle())
 
     def visible_rectangle(self) -> tuple[int, int, int, int]:
@@ -259,21 +232,14 @@ class CanvasBase(QWidget):
             self.tools.cancel()
             self.tools.last = self.cursor_pixel = self.pinned = None
             self.fit()
-        self._watch_staleness()
+        self.watch_staleness()
         self.update()
 
-    def _watch_staleness(self) -> None:
-        if self._stale or self.scene.pending.waiting:
-            if not self.scene.dimmed and not self._stale_timer.isActive():
-                self._stale_timer.start()
-            return
-        self._stale_timer.stop()
-        if self.scene.dimmed:
-            self.scene.dimmed = False
-            self.refresh()
+    def behind(self) -> bool:
+        return self._stale or self.scene.pending.waiting
 
-    def _dim(self) -> None:
-        self.scene.dimmed = True
+    def show_dimmed(self, dimmed: bool) -> None:
+        self.scene.dimmed = dimmed
         self.refresh()
 
     def _follow_theme(self) -> None:
@@ -285,24 +251,13 @@ class CanvasBase(QWidget):
         if event.type() == QEvent.Type.PaletteChange:
             self._follow_theme()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self.fitted or event.oldSize().isEmpty():
-            self.fit()
-        else:  # keep the middle in the middle
-            grown = event.size() - event.oldSize()
-            self.set_transform(self.transform.moved(grown.width() / 2, grown.height() / 2))
-
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setClipRect(event.rect())
         colours = colours_of(self)
         painter.fillRect(event.rect(), QColor(colours.backdrop))
         if 0 in self.scene.shape:
-            painter.setPen(QColor(colours.muted))
-            margin = px(self, 24)
-            area = self.rect().adjusted(margin, margin, -margin, -margin)
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.empty_text)
+            self.paint_empty(painter)
         else:
             self.scene.paint(painter, self.transform)
             painting.paint_marks(self, painter)
