@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from mrfstudio.engine.answers import CloneGallery
 from mrfstudio.engine.data.border_noise import labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.data.glyphs import Glyphs
 from mrfstudio.engine.data.shapes import Shapes
-from mrfstudio.engine.frames import CloneGallery
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.models.grid import GridMRF
 

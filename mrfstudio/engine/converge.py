@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from mrfstudio.engine.answers import Guarantee, GuaranteedAlphas, NotYet, SigmaMap, Swings, Tip
 from mrfstudio.engine.diagnostics.oscillation import IRREGULAR, ITERATIONS, Oscillation, advice, find_oscillations
 from mrfstudio.engine.diagnostics.verdict import Verdict, interval_of, not_defined, verdict_on
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import NO_HINT, Guarantee, GuaranteedAlphas, NotYet, SigmaMap, Swings, Tip
+from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.inference.alpha_bp import AlphaBP
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import State

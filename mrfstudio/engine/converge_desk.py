@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from mrfstudio.engine.answers import Aside
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import NO_HINT, Aside
+from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.session import Session
 from mrfstudio.engine.workspaces.graph import GraphWorkspace

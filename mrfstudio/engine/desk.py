@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from mrfstudio.assets import asset
+from mrfstudio.engine.answers import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.commands import SetImage
 from mrfstudio.engine.converge_desk import ConvergeDesk
 from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
@@ -22,7 +23,6 @@ from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
 from mrfstudio.engine.files.session_file import load_session, save_session
-from mrfstudio.engine.frames import CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.inference import grid_belief_propagation
 from mrfstudio.engine.inference.contract import kernels
 from mrfstudio.engine.memory import keep_freed_memory

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mrfstudio.engine.answers import GreyPicture, PictureGallery, PictureSource
 from mrfstudio.engine.data.contract import Dataset, dataset_class
 from mrfstudio.engine.data.fetch import fetched
 from mrfstudio.engine.files.images import Part, fitted, largest_part, read_grey
-from mrfstudio.engine.frames import GreyPicture, PictureGallery, PictureSource
 from mrfstudio.engine.registry import DATASETS
 
 WHITE = 255

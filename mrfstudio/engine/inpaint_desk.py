@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine import grey_pictures
+from mrfstudio.engine.answers import GreyPicture, ModelNote, PictureGallery, PictureSource, UnitGallery
 from mrfstudio.engine.commands import SetImage
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.images import write_image
 from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
-from mrfstudio.engine.frames import GreyPicture, ModelNote, PictureGallery, PictureSource, UnitGallery
 from mrfstudio.engine.inference.gibbs import Gibbs
 from mrfstudio.engine.session import Session
 from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mrfstudio.engine.answers import FigureSource, Picture
 from mrfstudio.engine.data.border_noise import CONTOUR, SEEN, UNSEEN, labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.data.contract import Dataset, dataset_class
 from mrfstudio.engine.data.fetch import fetched
 from mrfstudio.engine.data.generated import Generated
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.images import Ink, read_grey, to_contours
-from mrfstudio.engine.frames import FigureSource, Picture
 from mrfstudio.engine.registry import DATASETS
 
 LONGEST_SIDE = 256

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from mrfstudio.engine.answers import SigmaMap
 from mrfstudio.engine.catalogue import ParameterError
 from mrfstudio.engine.diagnostics.contraction import ContractionMatrix, sigma_max
 from mrfstudio.engine.files.atomic import atomic_path
-from mrfstudio.engine.frames import SigmaMap
 
 COARSEST = 4
 """Intervals of the first level, which is there at once."""

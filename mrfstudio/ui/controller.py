@@ -9,8 +9,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from mrfstudio.engine.answers import Loaded
 from mrfstudio.engine.commands import Command
-from mrfstudio.engine.frames import Frame, Loaded
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.engine_thread import EngineThread
 
 Then = Callable[[Any], None]

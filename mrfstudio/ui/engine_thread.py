@@ -26,9 +26,10 @@ from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
+from mrfstudio.engine.answers import Aside, NotYet
 from mrfstudio.engine.commands import Command, Pause
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import Aside, Frame, NotYet
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.mailbox import Asked, CommandQueue, Mailbox, Posted
 
 BUDGET = 0.03

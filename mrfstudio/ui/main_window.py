@@ -19,7 +19,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QStackedWidget, QWhatsThis, QWidget
 
-from mrfstudio.engine.frames import Frame, Loaded, ModelNote
+from mrfstudio.engine.answers import Loaded, ModelNote
+from mrfstudio.engine.frames import Frame
 from mrfstudio.log import log_folder
 from mrfstudio.ui.actions import Actions, specs
 from mrfstudio.ui.controller import Controller

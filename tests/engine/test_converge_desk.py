@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mrfstudio.engine.answers import NotYet, SigmaMap
 from mrfstudio.engine.commands import (
     NewGraph,
     SetAlgorithm,
@@ -22,7 +23,7 @@ from mrfstudio.engine.desk import Desk
 from mrfstudio.engine.diagnostics.verdict import contraction
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.graph import read_graph, write_graph
-from mrfstudio.engine.frames import Frame, NotYet, SigmaMap
+from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.infer import infer_file
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from tests.engine.sessions import run

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mrfstudio.engine.answers import Aside, Loaded, NotYet
 from mrfstudio.engine.catalogue import Catalogue
 from mrfstudio.engine.commands import Command, Pause, Play, Step
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.frames import Aside, Frame, LaneFrame, Loaded, NotYet, Scalars
+from mrfstudio.engine.frames import Frame, LaneFrame, Scalars
 
 
 class FakeSession:

@@ -15,9 +15,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from mrfstudio.engine.answers import Loaded
 from mrfstudio.engine.catalogue import Catalogue, Entry, Parameters, integer, number
 from mrfstudio.engine.commands import AddLane, RemoveLane, RenameLane, Scrub, SetSpeed
-from mrfstudio.engine.frames import Comparison, Frame, LaneScore, Loaded, Scalars
+from mrfstudio.engine.frames import Comparison, Frame, LaneScore, Scalars
 from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.ui.colours import DARK, LIGHT, colours_of, rgb
 from mrfstudio.ui.panels.comparison import ComparisonPanel

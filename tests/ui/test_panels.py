@@ -15,9 +15,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from mrfstudio.engine.answers import CloneGallery, Guarantee, Swings, Tip
 from mrfstudio.engine.catalogue import Entry, Field, Parameters, choice, flag, integer, number, text
 from mrfstudio.engine.commands import Command, Pause, Play, Restart, Scrub, SetSpeed, Step
-from mrfstudio.engine.frames import CloneGallery, Guarantee, Scalars, Swings, Tip
+from mrfstudio.engine.frames import Scalars
 from mrfstudio.ui.canvas import SEGMENT_TARGETS, TOOLS, Canvas
 from mrfstudio.ui.canvas.layers import SEGMENT_LAYERS
 from mrfstudio.ui.colours import DARK, LIGHT, Colours, rgb

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mrfstudio.engine.answers import ModelNote
 from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.files.model_file import read_card, user_models_folder
-from mrfstudio.engine.frames import ModelNote
 from mrfstudio.engine.jobs import Job
 from mrfstudio.engine.runs import snapshots
 from mrfstudio.engine.runs.choices import check_plan, training_choices

@@ -9,8 +9,9 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from mrfstudio.engine.answers import Swings
 from mrfstudio.engine.commands import Command, MoveNode, SetEvidence
-from mrfstudio.engine.frames import NO_HINT, Frame, GraphFrame, LaneFrame, Swings
+from mrfstudio.engine.frames import NO_HINT, Frame, GraphFrame, LaneFrame
 from mrfstudio.ui.canvas.graph_picture import GraphPicture
 from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.canvas.transform import LARGEST, MARGIN, SMALLEST, Transform

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mrfstudio.engine.frames import GreyPicture
+from mrfstudio.engine.answers import GreyPicture
 from mrfstudio.ui.canvas.marks import two_tone
 from mrfstudio.ui.canvas.overlays import Look, as_image, grey
 from mrfstudio.ui.colours import colours_of, faded

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mrfstudio.engine.frames import FigureSource, Picture
+from mrfstudio.engine.answers import FigureSource, Picture
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.dialogs.preview import Asker
 from mrfstudio.ui.dialogs.previewing import Previewing

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.frames import Picture
+from mrfstudio.engine.answers import Picture
 from mrfstudio.ui.canvas.overlays import Look, as_image, layer_picture
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.controller import Controller

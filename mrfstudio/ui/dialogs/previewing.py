@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import Picture
+from mrfstudio.engine.answers import Picture
 from mrfstudio.ui.dialogs.preview import Preview
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
-from mrfstudio.engine.frames import Guarantee, Swings, Tip
+from mrfstudio.engine.answers import Guarantee, Swings, Tip
 from mrfstudio.ui.shell import Advice
 from mrfstudio.ui.theme import px
 

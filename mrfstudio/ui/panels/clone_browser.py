@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QLabel, QListView, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import CloneGallery
+from mrfstudio.engine.answers import CloneGallery
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.clone_tile import CLONE, CloneTile
 from mrfstudio.ui.theme import px

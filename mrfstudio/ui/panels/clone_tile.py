@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from mrfstudio.engine.frames import CloneGallery
+from mrfstudio.engine.answers import CloneGallery
 from mrfstudio.ui.canvas.colormaps import clone_colours
 from mrfstudio.ui.canvas.overlays import MOST_CLONES, Look, as_image, belief
 from mrfstudio.ui.colours import Colours, colours_of

@@ -7,8 +7,9 @@ from pathlib import Path
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
+from mrfstudio.engine.answers import Loaded
 from mrfstudio.engine.catalogue import Entry
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
+from mrfstudio.engine.frames import Frame, LaneFrame
 from mrfstudio.ui.export import CSV, ExportError, ask_path, save_text
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.curves import Curves

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import Guarantee, GuaranteedAlphas
+from mrfstudio.engine.answers import Guarantee, GuaranteedAlphas
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.theme import px
 

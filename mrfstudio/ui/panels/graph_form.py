@@ -7,9 +7,10 @@ from typing import Any
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
+from mrfstudio.engine.answers import Loaded
 from mrfstudio.engine.catalogue import Entry
 from mrfstudio.engine.commands import NewGraph, SetLayout, SetStrength
-from mrfstudio.engine.frames import GraphFrame, Loaded
+from mrfstudio.engine.frames import GraphFrame
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.theme import px

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import CloneGallery
+from mrfstudio.engine.answers import CloneGallery
 from mrfstudio.ui.canvas.colormaps import clone_colours
 from mrfstudio.ui.canvas.layers import ARROWS, Bar, direction_names
 from mrfstudio.ui.canvas.overlays import MOST_CLONES

@@ -19,9 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from mrfstudio.engine.answers import Loaded
 from mrfstudio.engine.catalogue import Entry
 from mrfstudio.engine.commands import AddLane, RemoveLane, RenameLane
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded
+from mrfstudio.engine.frames import Frame, LaneFrame
 from mrfstudio.ui.icons import icon
 from mrfstudio.ui.panels.badge import HELP, Mark
 from mrfstudio.ui.panels.choice_box import ChoiceBox

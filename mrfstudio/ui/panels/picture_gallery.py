@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mrfstudio.engine.frames import PictureGallery, PictureSource
+from mrfstudio.engine.answers import PictureGallery, PictureSource
 from mrfstudio.ui.canvas.overlays import Look, as_image, grey
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.panels.choice_box import ChoiceBox

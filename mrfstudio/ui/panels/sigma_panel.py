@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import SigmaMap
+from mrfstudio.engine.answers import SigmaMap
 from mrfstudio.ui.canvas.colormaps import colormap
 from mrfstudio.ui.canvas.layers import Bar
 from mrfstudio.ui.colours import colours_of

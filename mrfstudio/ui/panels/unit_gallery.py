@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mrfstudio.engine.frames import UnitGallery
+from mrfstudio.engine.answers import UnitGallery
 from mrfstudio.ui.canvas.overlays import as_image, mapped
 from mrfstudio.ui.colours import Colours, colours_of
 from mrfstudio.ui.panels.choice_box import ChoiceBox

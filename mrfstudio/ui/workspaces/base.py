@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote, Status
+from mrfstudio.engine.answers import Loaded, ModelNote
+from mrfstudio.engine.frames import Frame, LaneFrame, Status
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.settings import Settings
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 
-from mrfstudio.engine.frames import CloneGallery, Frame
+from mrfstudio.engine.answers import CloneGallery
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.panels.clone_browser import CloneBrowser
 from mrfstudio.ui.theme import Width
 from mrfstudio.ui.workspaces.base import ExtraDock

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import Frame, Loaded
+from mrfstudio.engine.answers import Loaded
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.workspaces.base import ExtraDock
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QGroupBox, QScrollArea, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import Frame, Loaded, ModelNote
+from mrfstudio.engine.answers import Loaded, ModelNote
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.canvas.layers import Layer
 from mrfstudio.ui.panels.heat_map import DirectionMaps
 from mrfstudio.ui.panels.inspector import Inspector

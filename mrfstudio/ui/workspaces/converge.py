@@ -10,6 +10,7 @@ import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from mrfstudio.engine.answers import Loaded, Swings, Tip
 from mrfstudio.engine.commands import (
     AddLane,
     ClearLayer,
@@ -23,7 +24,7 @@ from mrfstudio.engine.commands import (
     SetView,
     Transport,
 )
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, Swings, Tip
+from mrfstudio.engine.frames import Frame, LaneFrame
 from mrfstudio.ui.canvas.graph_input import GraphCanvas
 from mrfstudio.ui.canvas.graph_look import state_colour, value_colours
 from mrfstudio.ui.centre import Centre

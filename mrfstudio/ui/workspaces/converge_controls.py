@@ -8,9 +8,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QGroupBox, QLabel, QVBoxLayout, QWidget
 
+from mrfstudio.engine.answers import Loaded
 from mrfstudio.engine.catalogue import Field
 from mrfstudio.engine.commands import SetPart
-from mrfstudio.engine.frames import Frame, GraphFrame, LaneFrame, Loaded
+from mrfstudio.engine.frames import Frame, GraphFrame, LaneFrame
 from mrfstudio.ui.canvas.graph_look import state_colour
 from mrfstudio.ui.canvas.layers import Bar
 from mrfstudio.ui.panels.choice_box import ChoiceBox

@@ -10,7 +10,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from mrfstudio.engine.frames import Frame, GraphFrame, Guarantee, GuaranteedAlphas, LaneFrame, SigmaMap, Swings
+from mrfstudio.engine.answers import Guarantee, GuaranteedAlphas, SigmaMap, Swings
+from mrfstudio.engine.frames import Frame, GraphFrame, LaneFrame
 from mrfstudio.ui.controller import Controller
 
 LOOK_AFTER = 12

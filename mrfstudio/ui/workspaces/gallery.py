@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 
-from mrfstudio.engine.frames import Frame, GreyPicture, PictureGallery, PictureSource
+from mrfstudio.engine.answers import GreyPicture, PictureGallery, PictureSource
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.panels.picture_gallery import GalleryPanel
 from mrfstudio.ui.theme import Width
 from mrfstudio.ui.workspaces.base import ExtraDock

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from mrfstudio.engine.answers import Loaded, ModelNote
 from mrfstudio.engine.commands import (
     AddLane,
     Command,
@@ -15,7 +16,7 @@ from mrfstudio.engine.commands import (
     SetModel,
     SetView,
 )
-from mrfstudio.engine.frames import Frame, LaneFrame, Loaded, ModelNote
+from mrfstudio.engine.frames import Frame, LaneFrame
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.centre import Centre, DeedButton
 from mrfstudio.ui.controller import Controller

@@ -10,8 +10,9 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
+from mrfstudio.engine.answers import GreyPicture, Loaded, ModelNote
 from mrfstudio.engine.commands import ClearLayer, Command, Invert, PaintRectangle, SetImage, SetModel, SetSpeed
-from mrfstudio.engine.frames import Frame, GreyPicture, Loaded, ModelNote
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.canvas.layers import INPAINT_LAYERS
 from mrfstudio.ui.canvas.tools import INPAINT_TARGETS
 from mrfstudio.ui.controller import Controller

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
+from mrfstudio.engine.answers import Loaded, ModelNote
 from mrfstudio.engine.catalogue import Entry, Field
 from mrfstudio.engine.commands import Command, SetAlgorithm, SetLimits, SetModel, SetParameter
-from mrfstudio.engine.frames import LaneFrame, Loaded, ModelNote
+from mrfstudio.engine.frames import LaneFrame
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 

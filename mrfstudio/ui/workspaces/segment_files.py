@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfstudio.engine.answers import Picture
 from mrfstudio.engine.commands import SetImage
-from mrfstudio.engine.frames import Frame, Picture
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.dialogs.example import Example, ExampleDialog
 from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.dialogs.simple import NewDrawing

@@ -8,7 +8,8 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
-from mrfstudio.engine.frames import Loaded, Status
+from mrfstudio.engine.answers import Loaded
+from mrfstudio.engine.frames import Status
 from mrfstudio.engine.training_frames import RunNote, RunUpdate, TrainingChoices, TrainingPlan
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.panels.checkpoint_bar import CheckpointBar

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 
+from mrfstudio.engine.answers import UnitGallery
 from mrfstudio.engine.commands import ClampUnit
-from mrfstudio.engine.frames import Frame, UnitGallery
+from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.panels.unit_gallery import FREE, UnitPanel
 from mrfstudio.ui.theme import Width
 from mrfstudio.ui.workspaces.base import ExtraDock
