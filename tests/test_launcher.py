@@ -55,7 +55,8 @@ def installs(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def start(project: Environment, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(project.root / "studio.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # it may lead to the real studio
+    return subprocess.run(command, capture_output=True, text=True, env=own, **options)  # type: ignore[call-overload]
 
 
 def damage_package(project: Environment, record: str | None) -> None:

@@ -26,7 +26,7 @@ class ContradictoryEvidence(StudioError):
     def __init__(self, node: Hashable) -> None:
         super().__init__(
             f"The evidence contradicts the model at node {node}: every state of it is impossible. "
-            f"Take back evidence on it or on its neighbours."
+            f"Take back evidence on it or on its neighbours; where there is none, the factors themselves disagree."
         )
         self.node = node
 

@@ -18,6 +18,7 @@ from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.models.factor_graph import FactorGraph
 from mrfstudio.engine.models.ising import ising_grid
+from mrfstudio.engine.models.possible import possible_states
 from mrfstudio.engine.registry import ALGORITHMS
 from tests.engine.graphs import distance, enumerate_all, random_factors, random_tree
 
@@ -342,12 +343,27 @@ def test_hard_evidence_is_obeyed_by_every_algorithm(algorithm: Algorithm) -> Non
     np.testing.assert_allclose(marginals[0], [1, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("cls", [BeliefPropagation, Exact])
-def test_contradictory_evidence_names_a_node(cls: type[Algorithm]) -> None:
+@pytest.mark.parametrize("algorithm", every_algorithm(), ids=lambda a: a.name)
+def test_contradictory_evidence_names_a_node(algorithm: Algorithm) -> None:
     equal = np.where(np.eye(2, dtype=bool), 0.0, -np.inf)
     graph = FactorGraph.from_factors([2, 2, 2], [((0, 1), equal), ((1, 2), equal)])
+    if algorithm.supports(graph) is not None:
+        pytest.skip("refuses this graph")
     with pytest.raises(ContradictoryEvidence, match="node"):
-        run(cls(), graph, graph.evidence({0: 0, 2: 1}))
+        run(algorithm, graph, graph.evidence({0: 0, 2: 1}))
+
+
+@pytest.mark.parametrize("seed", GRAPHS)
+def test_possible_states_are_those_of_some_probability_on_trees_and_include_them_on_others(seed: int) -> None:
+    for (cards, factors), is_tree in ((random_tree(seed, zeros=0.4), True), (random_factors(seed, zeros=0.2), False)):
+        graph = FactorGraph.from_factors(cards, factors)
+        truth = enumerate_all(cards, factors)
+        alive = graph.unpack(possible_states(graph, graph.unary).double())
+        for vector, marginal in zip(alive, truth.marginals, strict=True):
+            some = np.zeros(len(vector), bool) if math.isinf(truth.log_z) else marginal > 0
+            assert (vector > 0)[some].all()
+            if is_tree:
+                assert (vector > 0).tolist() == some.tolist()
 
 
 @pytest.mark.parametrize("seed", GRAPHS)

@@ -17,6 +17,7 @@ from mrfstudio.engine.evidence import AnyEvidence, Evidence
 from mrfstudio.engine.inference.contract import Algorithm, Kernel, Model, State, kernel, nothing_changed
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.models.possible import check_possible
 from mrfstudio.engine.registry import ALGORITHMS
 
 
@@ -73,6 +74,7 @@ class GibbsOnGraph(Kernel):
     """Any factor graph. Chains that start at an impossible assignment move out of it in the burn-in."""
 
     def init(self, algorithm: Gibbs, model: FactorGraph, evidence: Evidence) -> Samples:
+        check_possible(model, evidence)
         local = model.local_potentials(evidence)
         generator = torch.Generator(device=local.device).manual_seed(algorithm.seed)
         start = _categorical(model, local.expand(algorithm.chains, -1), generator)

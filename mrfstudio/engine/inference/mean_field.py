@@ -19,6 +19,7 @@ from mrfstudio.engine.inference.contract import Algorithm, Kernel, LogPartition,
 from mrfstudio.engine.inference.factor_messages import contract, weighted_sum
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.models.possible import check_possible
 from mrfstudio.engine.registry import ALGORITHMS
 
 
@@ -49,6 +50,7 @@ class MeanFieldOnGraph(Kernel):
     """Any factor graph."""
 
     def init(self, algorithm: MeanField, model: FactorGraph, evidence: Evidence) -> Product:
+        check_possible(model, evidence)
         local = model.local_potentials(evidence)
         return Product(0, nothing_changed(local), model.packing.softmax(local))
 

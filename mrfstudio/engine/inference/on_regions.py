@@ -10,6 +10,7 @@ from mrfstudio.engine.energy import region_log_partition
 from mrfstudio.engine.evidence import Evidence
 from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Algorithm, LogPartition, Model
 from mrfstudio.engine.models.factor_graph import FORBIDDEN, FactorGraph
+from mrfstudio.engine.models.possible import check_possible
 from mrfstudio.engine.regions.region_graph import RegionError, bethe_regions, cycle_regions
 from mrfstudio.engine.regions.tables import RegionTables
 
@@ -67,8 +68,12 @@ class OnCycles(OnRegions):
 
 def region_potentials(graph: FactorGraph, tables: RegionTables, evidence: Evidence) -> Tensor:
     """log φ_R of all regions, evidence included, (…, entries)."""
-    local = graph.local_potentials(evidence)
-    return evidence.derived(graph, f"regions {id(tables)}", lambda: tables.potentials(graph, local))
+
+    def make() -> Tensor:
+        check_possible(graph, evidence)
+        return tables.potentials(graph, graph.local_potentials(evidence))
+
+    return evidence.derived(graph, f"regions {id(tables)}", make)
 
 
 def region_estimate(algorithm: OnRegions, graph: FactorGraph, evidence: Evidence, log_beliefs: Tensor) -> LogPartition:
