@@ -11,6 +11,7 @@ from mrfstudio.engine.inference.crbm_decoding import decoded
 from mrfstudio.engine.inference.matrix_bp import MatrixBP
 from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.inference.ratio_messages import LARGEST_COUPLING, answers
+from mrfstudio.engine.inference.ratios import MOST_TERMS, log_of_products, terms_of
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.models.crbm import CRBM
 
@@ -63,6 +64,38 @@ def test_strong_couplings_and_biases_stay_finite_in_single_precision(product: st
     assert found is not None
     for tensor in (found.visible, found.hidden, found.change, found.pairs):
         assert tensor is None or bool(torch.isfinite(tensor).all())
+
+
+@pytest.mark.parametrize("product", ["sum", "mixed"])
+def test_single_precision_holds_the_strongest_couplings(product: str) -> None:
+    """The second form of the messages subtracts: up to the largest coupling that costs less than what matters."""
+    exact, features = conditional(2.0)
+    with torch.no_grad():
+        exact.couplings.clamp_(-1, 1).mul_(LARGEST_COUPLING)
+    rounded, _ = conditional(2.0, torch.float32)
+    rounded.load_tensors(exact.tensors())
+    right, found = (
+        answers(MatrixBP(product=product), model.couplings, *model.biases(features.to(model.dtype)), 5)
+        for model in (exact, rounded)
+    )
+    assert right is not None
+    assert found is not None
+    assert torch.allclose(torch.sigmoid(found.visible).double(), torch.sigmoid(right.visible), atol=1e-4)
+    if product == "sum":
+        assert found.pairs is not None
+        assert right.pairs is not None
+        assert torch.allclose(found.pairs.double(), right.pairs, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 6, 7, 12, 13])
+def test_products_of_some_terms_have_the_logarithm_of_all(size: int) -> None:
+    ratios = torch.rand(2, size, 3, dtype=torch.float64) + 0.1
+    for terms in (1, 2, 3, 5, 20):
+        assert torch.allclose(log_of_products(ratios, 1, terms), ratios.log().sum(1))
+        assert torch.allclose(log_of_products(ratios.transpose(1, 2), 2, terms), ratios.log().sum(1))
+    assert terms_of(100.0) == 1
+    assert terms_of(1.0) == 80
+    assert terms_of(0.0) == MOST_TERMS
 
 
 def test_what_ratios_cannot_hold_is_left_to_the_log_odds() -> None:

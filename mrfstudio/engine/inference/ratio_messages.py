@@ -3,17 +3,18 @@
 The updates are those of `matrix_bp.py` and `rbm_mean_field.py`, alternating, undamped, from messages of zero. With
 E = e^A, totals t as log-odds and messages m = e^L as ratios, sum-product needs exponentials of totals only:
 
-    to_outer  = (q + E) / (q + 1),   q = to_hidden · e^(-t_h),    t_v = d + log Π_h to_outer
-    to_hidden = (r + E) / (r + 1),   r = to_outer · e^(-t_v),     t_h = a + log Π_v to_hidden
+    to_outer  = (q + E) / (q + 1) = 1 + (E - 1) / (q + 1),   q = to_hidden · e^(-t_h),   t_v = d + log Π_h to_outer
+    to_hidden = (r + E) / (r + 1) = 1 + (E - 1) / (r + 1),   r = to_outer · e^(-t_v),    t_h = a + log Π_v to_hidden
     P(h = 1, v = 1) = σ(t_h) · E / (r + E)
 
-All terms are positive, so nothing cancels. Mixed-product replaces to_hidden by E^v̂, max-product has no exponentials.
-A machine of 784×256 units takes a tenth of the time of the messages as log-odds, item by item in the cache.
+Mixed-product replaces to_hidden by E^v̂, max-product has no exponentials. Time goes into passes over all pairs: two for
+messages in the second form, one for their product. What cancels there costs a message 1e-7 / E, see LARGEST_COUPLING.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -21,15 +22,15 @@ from torch import Tensor
 from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.inference.matrix_bp import MatrixBP
 from mrfstudio.engine.inference.mean_field import MeanField
-from mrfstudio.engine.inference.ratios import halvings_of, log_product
+from mrfstudio.engine.inference.ratios import log_of_products, terms_of
 
 PAIRS_AT_ONCE = 250_000
 """Pairs of units worked on together: 1 MB each for messages and scratch, which stay in the cache of a core."""
 WORTH_STOPPING = 20_000
 """Pairs of units from which an item is worked on alone, so that it can stop when it has converged."""
-LARGEST_COUPLING = 10.0
-"""Up to here all products below are finite in float32; beyond, the log-odds of `matrix_bp.py` are needed."""
-HUGE = 1e30  # odds against a unit beyond which it is off; times e^10 still finite in float32
+LARGEST_COUPLING = 6.0
+"""Up to here messages are right to 3e-5 in float32 and all products finite; beyond, `matrix_bp.py` has log-odds."""
+HUGE = 1e30  # odds against a unit beyond which it is off; times e^6 still finite in float32
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,14 @@ def answers(
     machines = {"sum": _sum_product, "max": _max_product, "mixed": _mixed_product}[product]
     columns = couplings.t().contiguous()
     alone = tolerance >= 0 and columns.numel() >= WORTH_STOPPING
-    shared = Shared(columns, columns.exp(), halvings_of(float(columns.abs().max())), tolerance if alone else -1.0)
+    shared = Shared(columns, terms_of(float(columns.abs().max())), tolerance if alone else -1.0)
     each = 1 if alone else max(1, PAIRS_AT_ONCE // columns.numel())
     found = [
         machines(shared, a, d, iterations)
         for a, d in zip(hidden_bias.split(each), visible_bias.split(each), strict=True)
     ]
-    sums = [part[3] for part in found if part[3] is not None]
-    pairs = torch.stack(sums).sum(0).t() / len(hidden_bias) if sums else None
-    visible, hidden, before = (torch.cat(parts) for parts in list(zip(*found, strict=True))[:3])
+    pairs = shared.pairs.t() / len(hidden_bias) if product == "sum" else None
+    visible, hidden, before = (torch.cat(parts) for parts in zip(*found, strict=True))
     return Answers(visible, hidden, pairs, _change(visible, before))
 
 
@@ -90,53 +90,71 @@ def _product(algorithm: Algorithm) -> str | None:
 
 @dataclass(frozen=True)
 class Shared:
-    """What all items have in common: A as (V, H), E = e^A, how far ratios may be multiplied, where items stop."""
+    """What all items have in common: A as (V, H), how many ratios may be multiplied, where items stop."""
 
     columns: Tensor
-    factors: Tensor
-    halvings: int
+    terms: int
     tolerance: float
 
+    @cached_property
+    def factors(self) -> Tensor:
+        """E = e^A, (V, H)."""
+        return self.columns.exp()
+
+    @cached_property
+    def gains(self) -> Tensor:
+        """E - 1, (V, H)."""
+        return self.columns.expm1()
+
+    @cached_property
+    def ones(self) -> Tensor:
+        """A row (H,): where nothing but one tensor is broadcast along rows, torch has vectorised kernels."""
+        return self.columns.new_ones(self.columns.shape[1])
+
+    @cached_property
+    def pairs(self) -> Tensor:
+        """The sum of the pair beliefs (V, H) of all items so far."""
+        return torch.zeros_like(self.columns)
+
     def rests(self, outer: Tensor, before: Tensor) -> bool:
-        return self.tolerance >= 0 and float(_change(outer, before).max()) <= self.tolerance
+        return self.tolerance >= 0 and float(_change(outer, before)) <= self.tolerance
 
 
-Part = tuple[Tensor, Tensor, Tensor, Tensor | None]
-"""t_v (b, V), t_h (b, H), t_v one iteration earlier, and the sum of the pair beliefs (V, H) where there are any."""
+Part = tuple[Tensor, Tensor, Tensor]
+"""t_v (b, V), t_h (b, H), and t_v one iteration earlier."""
 
 
 def _sum_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
-    factors, halvings = shared.factors, shared.halvings
-    heard = factors.new_ones(len(a), *factors.shape)
+    heard = shared.columns.new_ones(len(a), *shared.columns.shape)
     scratch = torch.empty_like(heard)
     outer, hidden, before = d, a, d
     for _ in range(iterations):
         before = outer
-        _answered(heard, _odds_against(hidden)[:, None], factors, scratch)
-        outer = d + log_product(heard, 2, halvings)
-        _answered(heard, _odds_against(outer)[:, :, None], factors, scratch)
-        hidden = a + log_product(heard, 1, halvings)
+        _answered(shared, heard, _odds_against(hidden)[:, None], scratch)
+        outer = d + log_of_products(heard, 2, shared.terms)
+        _answered(shared, heard, _odds_against(outer)[:, :, None], scratch)
+        hidden = a + log_of_products(heard, 1, shared.terms)
         if shared.rests(outer, before):
             break
-    # The last answer left r + E in the scratch.
-    pairs = torch.div(factors, scratch, out=scratch).mul_(torch.sigmoid(hidden)[:, None])
-    return outer, hidden, before, pairs.sum(0)
+    # The last answer left r + 1 in the scratch, and the message times that is r + E.
+    torch.div(torch.sigmoid(hidden)[:, None], heard.mul_(scratch), out=heard)
+    shared.pairs.addcmul_(shared.factors, heard[0] if len(a) == 1 else heard.sum(0))
+    return outer, hidden, before
 
 
 def _mixed_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
-    factors, halvings = shared.factors, shared.halvings
     outer, hidden, before, best = d, a, d, torch.zeros_like(d)
-    scratch = factors.new_empty(len(a), *factors.shape)
+    scratch = shared.columns.new_empty(len(a), *shared.columns.shape)
     for _ in range(iterations):
         before = outer
-        heard = torch.where(best[:, :, None] > 0, factors, 1.0)
-        _answered(heard, _odds_against(hidden)[:, None], factors, scratch)
-        outer = d + log_product(heard, 2, halvings)
+        heard = torch.where(best[:, :, None] > 0, shared.factors, 1.0)
+        _answered(shared, heard, _odds_against(hidden)[:, None], scratch)
+        outer = d + log_of_products(heard, 2, shared.terms)
         best = (outer > 0).to(outer.dtype)
         hidden = a + best @ shared.columns
         if shared.rests(outer, before):
             break
-    return outer, hidden, before, None
+    return outer, hidden, before
 
 
 def _max_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
@@ -151,7 +169,7 @@ def _max_product(shared: Shared, a: Tensor, d: Tensor, iterations: int) -> Part:
         hidden = a + heard.sum(1)
         if shared.rests(outer, before):
             break
-    return outer, hidden, before, None
+    return outer, hidden, before
 
 
 def _mean_field(couplings: Tensor, a: Tensor, d: Tensor, iterations: int) -> Answers:
@@ -166,11 +184,10 @@ def _mean_field(couplings: Tensor, a: Tensor, d: Tensor, iterations: int) -> Ans
     return Answers(outer, hidden, pairs, _change(outer, before))
 
 
-def _answered(heard: Tensor, odds_against: Tensor, factors: Tensor, scratch: Tensor) -> None:
-    """(q + E) / (q + 1) with q = heard · odds, in place; the scratch is left with q + E."""
-    heard.mul_(odds_against)
-    torch.add(heard, factors, out=scratch)
-    torch.div(scratch, heard.add_(1), out=heard)
+def _answered(shared: Shared, heard: Tensor, odds_against: Tensor, scratch: Tensor) -> None:
+    """1 + (E - 1) / (q + 1) with q = heard · odds, in place; the scratch is left with q + 1."""
+    torch.addcmul(shared.ones, heard, odds_against, out=scratch)
+    torch.addcdiv(shared.ones, shared.gains, scratch, out=heard)
 
 
 def _best(x: Tensor, columns: Tensor) -> Tensor:
