@@ -5,12 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
-from mrfstudio.ui.shell import dock
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.shell import FONT_SETTLES, dock
+from mrfstudio.ui.theme import px, unit_of
 from mrfstudio.ui.workspaces.base import ExtraDock, Workspace
 
 RIGHT, BELOW = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
 ACROSS, UPWARDS = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+CURVES_HEIGHT = 190  # design pixels
 
 
 class Docks(QObject):
@@ -25,7 +26,11 @@ class Docks(QObject):
         self._away: set[QDockWidget] = set()  # of other workspaces, to come back with theirs
         self._tabbed = False
         self._curves_height = 0  # while another dock has taken the place of the curves
-        window.resizeDocks([self.curves], [px(window, 190)], UPWARDS)
+        self._unit = self._least_unit = unit_of(window.font())
+        self._least = (0, 0)  # width of the controls and height of the curves with the smallest text so far
+        self._settling = QTimer(self, singleShot=True, interval=FONT_SETTLES + 100)
+        self._settling.timeout.connect(self._give_back)
+        window.resizeDocks([self.curves], [px(window, CURVES_HEIGHT)], UPWARDS)
 
     def all(self) -> list[QDockWidget]:
         return [self.controls, self.curves, *self._owners]
@@ -76,7 +81,30 @@ class Docks(QObject):
         """Panels beside the controls share their place, or stand between them and the canvas."""
         if tabbed != self._tabbed:
             self._tabbed = tabbed
+            self._note_sizes()  # as a tab among others the controls would take the room of all of them
             self.arrange()
+            self._settling.start()
+
+    def text_changes(self, unit: float) -> None:
+        """Text of this `unit` is about to come. Panels grow with it by themselves, also too far, but not back again."""
+        self._note_sizes()
+        if unit != self._unit:
+            self._settling.start()
+        self._unit = unit
+
+    def _note_sizes(self) -> None:
+        if self._unit <= self._least_unit and self._window.isVisible() and not self._settling.isActive():
+            self._least_unit, self._least = self._unit, (self.controls.width(), self.curves.height())
+
+    def _give_back(self) -> None:
+        """What panels have beyond their share goes back to the canvas, which is what people look at."""
+        ratio = self._unit / self._least_unit
+        width, height = (round(length * ratio) for length in self._least)
+        if self.controls.width() > width > 0:
+            self._window.resizeDocks([self.controls], [width], ACROSS)
+        height = max(height, px(self._window, CURVES_HEIGHT))
+        if self.curves.height() > height:
+            self._window.resizeDocks([self.curves], [height], UPWARDS)
 
     def arrange(self) -> None:
         """Place what stands at the right; what a person has taken elsewhere stays there."""

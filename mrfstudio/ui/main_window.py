@@ -44,6 +44,7 @@ from mrfstudio.ui.workspaces.train import TrainWorkspace
 
 WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, InpaintWorkspace, ConvergeWorkspace, TrainWorkspace)
 FIRST_SIZE = (1280, 800)
+FRAME = (8, 40)  # what the system draws around a window; known only once it is shown
 CONTROLS_WIDTH = 310  # design pixels: labels stand beside their boxes
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 SESSION_ACTIONS = ("save", "save_as")
@@ -95,6 +96,7 @@ class MainWindow(QMainWindow):
         self.docks = Docks(self, self.controls, self.curves)
         self.room = Room(self)
         self.room.changed.connect(self._follow_room)
+        self.theme.changing.connect(self.docks.text_changes)
         self.theme.changing.connect(self.room.make)
         self.theme.changed.connect(self._follow_font)
 
@@ -134,7 +136,8 @@ class MainWindow(QMainWindow):
     def _restore(self) -> None:
         if self.settings.geometry is None or not self.restoreGeometry(self.settings.geometry):
             available = self.screen().availableSize()
-            self.resize(min(FIRST_SIZE[0], available.width()), min(FIRST_SIZE[1], available.height()))
+            room = (available.width() - FRAME[0], available.height() - FRAME[1])
+            self.resize(min(FIRST_SIZE[0], room[0]), min(FIRST_SIZE[1], room[1]))
         if self.settings.layout is not None:
             self.restoreState(self.settings.layout)
         self.menus.mark_theme(self.theme.mode)

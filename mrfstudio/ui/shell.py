@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.base import Workspace
 
 MESSAGE_SECONDS = 12
-FONT_SETTLES = 2.0  # seconds in which layouts within layouts have followed another size of text
+FONT_SETTLES = 500  # milliseconds in which layouts within layouts have followed another size of text
 
 
 class Rail(QToolBar):
@@ -253,7 +252,9 @@ class Scrolled(QScrollArea):
         if always:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self._always = always
-        self._font_changed = -FONT_SETTLES
+        # A timer and not a clock: on a busy machine it comes after the layouts, however long they take.
+        self._settling = QTimer(self, singleShot=True, interval=FONT_SETTLES)
+        self._settling.timeout.connect(self._settled)
         self.verticalScrollBar().rangeChanged.connect(self._fit)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._fit()
@@ -267,23 +268,29 @@ class Scrolled(QScrollArea):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
-            self._font_changed = time.monotonic()
+            self._settling.start()
 
     def shrink(self) -> None:
         """What is inside takes less room from now on."""
-        self._font_changed = time.monotonic()
+        self._settling.start()
         self._fit()
+
+    def _settled(self) -> None:
+        self.setMinimumWidth(self._needed())
 
     def _fit(self) -> None:
         """At the same size of text it only grows, so that nothing jumps."""
+        needed = self._needed()
+        if needed > self.minimumWidth() or self._settling.isActive():
+            self.setMinimumWidth(needed)
+
+    def _needed(self) -> int:
         inside = self.widget()
         assert inside is not None
         bar = self.verticalScrollBar()
         room = bar.sizeHint().width() if self._always or bar.maximum() > 0 else 0
         least = max(inside.minimumSizeHint().width(), inside.minimumWidth())
-        needed = least + room + 2 * self.frameWidth()
-        if needed > self.minimumWidth() or time.monotonic() < self._font_changed + FONT_SETTLES:
-            self.setMinimumWidth(needed)
+        return least + room + 2 * self.frameWidth()
 
 
 class Sideways(QScrollArea):

@@ -8,9 +8,13 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from mrfstudio.ui.controller import Controller
+from mrfstudio.ui.engine_thread import EngineThread
 from mrfstudio.ui.help import ShortcutSheet
+from mrfstudio.ui.main_window import MainWindow
 from mrfstudio.ui.panels.choice_box import ChoiceBox
 from mrfstudio.ui.panels.elided import Elided
+from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import Scrolled
 from mrfstudio.ui.theme import Theme, Width, unit_of
 from tests.ui.studio import studio_in
@@ -121,6 +125,29 @@ def test_where_there_is_little_room_tools_show_keys_and_panels_share_a_place(
         assert brush.text() == " Brush  B"
         assert clones not in window.tabifiedDockWidgets(window.docks.controls)
         qtbot.waitUntil(lambda: clones.geometry().right() < window.docks.controls.geometry().left())
+
+
+def test_panels_give_back_what_they_took_for_larger_text(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.window.resize(1280, 760)
+        studio.start()
+        window, docks = studio.window, studio.window.docks
+        window.choose_workspace("inpaint")  # two panels at the right, which share a place with larger text
+        qtbot.waitUntil(lambda: window.docks.shown() != [])
+        before = docks.controls.width(), docks.curves.height()
+        theme.set_scale(2.0)
+        qtbot.waitUntil(lambda: before[0] < docks.controls.width() < 2 * before[0])
+        theme.set_scale(1.0)
+        qtbot.waitUntil(lambda: (docks.controls.width(), docks.curves.height()) == before)
+        window.show_workspace("segment")
+        studio.settle()
+
+
+def test_the_first_window_leaves_room_for_its_frame(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "settings.ini")
+    window = MainWindow(Controller(EngineThread(lambda: None)), settings, theme)
+    qtbot.addWidget(window)
+    assert window.height() <= window.screen().availableSize().height() - 30
 
 
 def test_hidden_buttons_are_laid_out_anew_when_the_text_has_grown(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
