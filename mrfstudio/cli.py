@@ -84,7 +84,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"mrfstudio {__version__}")
     parser.set_defaults(run=_open_window, file=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser, prog="mrfstudio")
     for add in COMMANDS.values():
         add(commands)
     return parser

@@ -1,14 +1,17 @@
 """The command-line contract: clean JSON, exit statuses, one sentence for what a person can mend."""
 
+import argparse
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mrfstudio.cli import main
+from mrfstudio.cli import _parser, main
 
 CHAIN = """MARKOV
 3
@@ -200,7 +203,7 @@ def test_every_algorithm_is_listed_with_its_parameters(capsys: pytest.CaptureFix
 def test_help_and_version_do_not_load_torch_or_qt() -> None:
     code = (
         "import sys\n"
-        "from mrfstudio.cli import main\n"
+        "from mrfstudio.cli import _parser, main\n"
         "for words in ('--help', '--version', 'infer --help', 'train --help', 'data make --help'):\n"
         "    try:\n        main(words.split())\n    except SystemExit as end:\n        assert not end.code\n"
         "print('LOADED', [m for m in ('torch', 'PySide6', 'scipy') if m in sys.modules])\n"
@@ -240,3 +243,23 @@ def test_a_tour_without_a_place_is_refused(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert main(["tour", "--out", str(tmp_path / "file" / "tour")]) == 2
     assert "choose another folder" in capsys.readouterr().err
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
+
+
+def test_every_command_is_named_as_one_types_it_and_explains_every_word_it_takes() -> None:
+    for parser in parsers(_parser()):
+        assert re.fullmatch("mrfstudio( [a-z]+)*", parser.prog)
+        for action in parser._actions:
+            described = action.help or isinstance(action, argparse._SubParsersAction)
+            assert described, f"{parser.prog}: {action.metavar or action.dest}"
+
+
+def test_a_guess_ends_with_its_question_mark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refusal(capsys, "segmnt", "x.png").endswith("did you mean segment? Try mrfstudio --help.\n")

@@ -13,7 +13,11 @@ from mrfstudio.engine.errors import StudioError
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("bench", help="measure, as ratios within one run")
+    parser = commands.add_parser(
+        "bench",
+        help="measure, as ratios within one run",
+        description="Measure speed and accuracy; times are compared with something else measured in the same run.",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure (default: everything)")
     parser.add_argument("--list", action="store_true", help="list the names and stop")
     parser.add_argument(

@@ -12,13 +12,17 @@ from mrfstudio.engine.errors import StudioError
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("data", help="list, fetch or make data sets")
+    parser = commands.add_parser(
+        "data", help="list, fetch or make data sets", description="What there is to learn from."
+    )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, parser_class=type(parser))
     listing = actions.add_parser("list", help="every data set, and how --data names it")
     add_json(listing)
     listing.set_defaults(run=_list)
     fetch = actions.add_parser("fetch", help="generate or download one")
-    fetch.add_argument("name", metavar="NAME")
+    fetch.add_argument(
+        "name", metavar="NAME", help="such as mnist; a name that is not known is answered with all of them"
+    )
     fetch.add_argument("--out", type=Path, metavar="FILE", help="where to put it (default: the program's data folder)")
     add_json(fetch)
     fetch.set_defaults(run=_fetch)
@@ -26,8 +30,8 @@ def add(commands: Any) -> None:
     make.add_argument("what", metavar="border", help="noisy contour images with their labels")
     make.add_argument("--from", dest="source", metavar="NAME[:PATH]", help="silhouettes to take (default glyphs)")
     make.add_argument("--count", type=_count, metavar="N", help="training images (default: all of a file, or 10,000)")
-    make.add_argument("--seed", type=_count, default=0, metavar="S")
-    make.add_argument("--out", type=Path, required=True, metavar="FILE.npz")
+    make.add_argument("--seed", type=_count, default=0, metavar="S", help="the same seed, the same noise (default 0)")
+    make.add_argument("--out", type=Path, required=True, metavar="FILE.npz", help="the file to write")
     add_json(make)
     make.set_defaults(run=_make, open_options=True)
 

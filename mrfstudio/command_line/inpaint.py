@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
         "that is all white asks what the model expects of any picture. --json also gives mean and standard deviation "
         "of every pixel, in grey levels from 0 to 1.",
     )
-    parser.add_argument("image", type=Path, metavar="IMAGE")
+    parser.add_argument("image", type=Path, metavar="IMAGE", help="the picture, of any kind that Pillow reads")
     parser.add_argument("--mask", type=Path, required=True, metavar="MASK.png", help="white is unknown")
     parser.add_argument("--model", metavar="NAME|PATH", help="a grbm, rbm or dbm (default: a shipped one for faces)")
     parser.add_argument(

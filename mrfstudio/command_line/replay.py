@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
         description="Replay every command of a session at the iteration it was given, and say whether the messages "
         "come out as they were saved.",
     )
-    parser.add_argument("session", type=Path, metavar="SESSION")
+    parser.add_argument("session", type=Path, metavar="SESSION", help="a session file (.mrfs) that the window saved")
     add_json(parser)
     parser.set_defaults(run=run)
 

@@ -17,7 +17,9 @@ def add(commands: Any) -> None:
         description="A contour image becomes contour (0), OUT (1) and IN (2). With --scribbles, a photograph becomes "
         "labels 1 … N; further options then are --smoothness, --colours and --iterations.",
     )
-    parser.add_argument("image", type=Path, metavar="IMAGE")
+    parser.add_argument(
+        "image", type=Path, metavar="IMAGE", help="a drawing of contours, or with --scribbles a photograph"
+    )
     parser.add_argument("--model", metavar="NAME|PATH", help="a grid model (default: the best shipped one)")
     parser.add_argument("--iterations", metavar="N", help="iterations of belief propagation (default 15)")
     parser.add_argument(

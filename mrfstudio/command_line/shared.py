@@ -23,7 +23,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**{**kwargs, "allow_abbrev": False})
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}. Try {self.prog} --help.", file=sys.stderr)
+        end = "" if message.endswith("?") else "."
+        print(f"{self.prog}: {message}{end} Try {self.prog} --help.", file=sys.stderr)
         raise SystemExit(REFUSED)
 
 

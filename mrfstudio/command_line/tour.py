@@ -10,7 +10,11 @@ from mrfstudio.command_line.shared import DONE
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("tour", help="render every workspace to PNG, no display needed")
+    parser = commands.add_parser(
+        "tour",
+        help="render every workspace to PNG, no display needed",
+        description="Walk through every workspace in both themes, in a window that nobody sees, and save pictures.",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the pictures")
     parser.set_defaults(run=run)
 

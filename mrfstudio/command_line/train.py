@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
         "--data", metavar="NAME[:PATH]", help="what to learn from (default: what the model is made for)"
     )
     parser.add_argument("--max-minutes", metavar="M", help="stop after this time; schedules fit themselves to it")
-    parser.add_argument("--seed", default="0", metavar="S")
+    parser.add_argument("--seed", default="0", metavar="S", help="the same seed, the same training (default 0)")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint beside --out")
     parser.add_argument("--start-from", metavar="NAME|PATH", help="begin with the parameters of this model")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the model file (default MODEL-LEARNER.safetensors)")

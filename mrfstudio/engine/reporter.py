@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mrfstudio.engine.session import Session
 
 RATE_OVER = 64  # iterations that the displayed rate is averaged over
+LONGEST_GAP = 2.5  # seconds between iterations of one run: the slowest speed is one a second
 
 
 class Reporter:
@@ -40,7 +41,10 @@ class Reporter:
 
     def ticked(self) -> None:
         """An iteration was done now."""
-        self._ticks.append(self._clock())
+        now = self._clock()
+        if self._ticks and now - self._ticks[-1] > LONGEST_GAP:  # another run: the pause is not a part of its pace
+            self._ticks.clear()
+        self._ticks.append(now)
 
     def frame(self, message: str) -> Frame:
         """A frame of the present moment."""
@@ -159,8 +163,8 @@ class Reporter:
         return "paused" if lane.stepped else "idle"
 
     def _rate(self) -> float:
-        """Iterations a second, 0 when none was done within the last second."""
-        if len(self._ticks) < 2 or self._clock() - self._ticks[-1] > 1.0:
+        """Iterations a second, 0 when none was done for a while."""
+        if len(self._ticks) < 2 or self._clock() - self._ticks[-1] > LONGEST_GAP:
             return 0.0
         span = self._ticks[-1] - self._ticks[0]
         return (len(self._ticks) - 1) / span if span > 0 else 0.0

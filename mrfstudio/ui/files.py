@@ -142,13 +142,21 @@ class Files(QObject):
         self._controller.ask("save_session", saved, path=str(path))
 
     def _ask_path(self) -> Path | None:
-        name = str(self.path or Path(self._settings.folder, f"untitled{SESSION_ENDING}"))
-        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save session", name, SESSIONS)
+        chosen, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(self._suggested()), SESSIONS)
         if not chosen:
             return None
         path = Path(chosen)
         self._settings.folder = str(path.parent)
         return path if path.suffix else path.with_suffix(SESSION_ENDING)
+
+    def _suggested(self) -> Path:
+        """The session's file, or one named after what is shown."""
+        return self.path or Path(self._settings.folder, Path(self._shown_name()).stem + SESSION_ENDING)
+
+    def _shown_name(self) -> str:
+        """The file, or what the picture or graph is called."""
+        newest = self._controller.newest
+        return self.path.name if self.path else (newest.name if newest is not None else "") or "Untitled"
 
     # Unsaved work -----------------------------------------------------------------------------------------------------
 
@@ -194,8 +202,9 @@ class Files(QObject):
         self._question = QMessageBox(self._window)
         self._question.setIcon(QMessageBox.Icon.Question)
         self._question.setWindowTitle("Unsaved work")
-        self._question.setText("Save what you did before it is closed?")
-        self._question.setInformativeText("Without saving, your strokes and settings are lost.")
+        where = self._window.workspace.title
+        self._question.setText(f"Save what you did in {where} before it is closed?")
+        self._question.setInformativeText(f"Without saving, the changes to “{self._shown_name()}” are lost.")
         self._question.setStandardButtons(button.Save | button.Discard | button.Cancel)
         self._question.setDefaultButton(button.Save)
         self._question.finished.connect(lambda answer: self._answered(answer, then))
@@ -221,7 +230,7 @@ class Files(QObject):
 
     def show_title(self, frame: Frame) -> None:
         """The file, or what the picture is called, and whether there is unsaved work."""
-        title = f"{self.path.name if self.path else frame.name or 'Untitled'}[*] – MRF Studio"
+        title = f"{self._shown_name()}[*] – MRF Studio"
         if title != self._title:
             self._title = title
             self._window.setWindowTitle(title)

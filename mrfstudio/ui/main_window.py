@@ -62,6 +62,7 @@ class MainWindow(QMainWindow):
         self.workspaces: dict[str, Workspace] = {}
         self._curves_made: set[str] = set()
         self._handed: list[ModelNote] = []
+        self._last_rates: dict[str, float] = {}  # iterations a second of the newest run in each workspace
         self._painted = self._ready = False
         self.setObjectName("window")
         self.setAcceptDrops(True)
@@ -291,9 +292,13 @@ class MainWindow(QMainWindow):
         if words is not None:
             self.rates.show_words(words)
             return
-        newest = self.controller.newest
-        iterations = newest.iterations_per_second if newest is not None and newest.playing else 0.0
-        self.rates.show_rates(iterations, self.controller.frames_per_second)
+        newest, name = self.controller.newest, self.controller.workspace
+        if newest is not None and newest.iterations_per_second > 0:
+            self._last_rates[name] = newest.iterations_per_second
+        if newest is not None and newest.playing:
+            self.rates.show_rates(newest.iterations_per_second, self.controller.frames_per_second)
+        else:
+            self.rates.show_last(self._last_rates.get(name, 0.0))
 
     # Actions ----------------------------------------------------------------------------------------------------------
 

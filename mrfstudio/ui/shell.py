@@ -169,10 +169,13 @@ class Rates(QLabel):
         super().__init__(parent)
         self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setToolTip("How many iterations the engine computes and how many pictures the window shows each second.")
-        self.show_rates(0, 0)
 
     def show_rates(self, iterations: float, frames: float) -> None:
         self.show_words(f"{iterations:.0f} iterations/s · {frames:.0f} frames/s")
+
+    def show_last(self, iterations: float) -> None:
+        """Nothing runs: most runs are over before a number could be read."""
+        self.show_words(f"last run: {iterations:.0f} iterations/s" if iterations else "")
 
     def show_words(self, words: str) -> None:
         """Any other speed."""

@@ -197,6 +197,26 @@ def test_speed_is_kept_by_the_clock() -> None:
     assert session.moment.iteration <= 12
 
 
+def test_the_pace_is_that_of_one_run_and_known_at_one_iteration_a_second() -> None:
+    now = [0.0]
+    session = graph_session(playing=True, iterations=1000, tolerance=0.0, clock=lambda: now[0])
+    session.apply(SetSpeed(1.0))
+    paces = []
+    for _ in range(5):
+        frame = session.advance(0.001)
+        assert frame is not None
+        paces.append(frame.iterations_per_second)
+        now[0] += 1.0
+    assert paces == pytest.approx([0, 1, 1, 1, 1])
+    now[0] += 60.0  # a pause, and then a faster run
+    session.apply(SetSpeed(10.0))
+    for _ in range(3):
+        frame = session.advance(0.001)
+        now[0] += 0.1
+    assert frame is not None
+    assert frame.iterations_per_second == pytest.approx(10.0)
+
+
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from mrfstudio.engine.commands import ClearLayer, Command, Fill, Paint, PaintEll
 from mrfstudio.engine.frames import NO_HINT
 from mrfstudio.engine.raster import stroke_mask
 from mrfstudio.ui.canvas import SEGMENT_TARGETS, Canvas
+from mrfstudio.ui.canvas.overlays import Look, deviation
 from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.colours import DARK, LIGHT, rgb
 from mrfstudio.ui.theme import palette_of
@@ -696,3 +697,8 @@ def test_layers_look_as_they_did(qtbot: QtBot, colours: object, layers: str) -> 
     canvas.set_visible_layers(dict.fromkeys(layers.split(), 1.0))
     canvas.set_residual_direction(2)
     assert_looks_like(canvas.render_image(scale=8), f"canvas-{'dark' if dark else 'light'}-{layers.replace(' ', '-')}")
+
+
+def test_pixels_that_a_model_hardly_knows_still_differ_on_the_map_of_deviations() -> None:
+    shades = deviation(np.array([[20, 40, 60]], np.float32) / 255, Look())
+    assert len(np.unique(shades)) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialogButtonBox,
     QDockWidget,
+    QFileDialog,
     QMessageBox,
     QScrollBar,
     QWhatsThis,
@@ -57,6 +59,22 @@ def test_the_first_start_segments_a_noisy_digit_and_says_what_to_try(studio: Stu
     assert studio.segment.curves is not None
     iterations = studio.segment.curves.curves.series.lanes[0].iterations
     assert list(iterations) == list(range(1, 16))
+
+
+def test_the_pace_of_a_run_that_is_over_can_still_be_read(studio: Studio) -> None:
+    studio.window._show_rates()
+    assert re.fullmatch(r"last run: [1-9]\d* iterations/s", studio.window.rates.text())
+
+
+def test_a_session_is_first_saved_under_the_name_of_its_picture(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proposed = []
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda *words: (proposed.append(Path(words[2]).name), ("", ""))[1]
+    )
+    studio.do("save_as")
+    assert proposed == ["glyphs 5.mrfs"]
 
 
 def test_a_stroke_paints_and_one_undo_takes_it_back(studio: Studio) -> None:
@@ -197,8 +215,9 @@ def test_switching_to_a_graph_while_running_pauses_the_other(studio: Studio) -> 
     studio.do("restart")
     studio.until(lambda: studio.frame.playing)
     studio.window.files.open_graph(GraphToShow(ising_grid(4, 5, coupling=0.3), "ising", (4, 5)))
-    studio.until(lambda: studio.frame.workspace == "graph" and studio.frame.lanes[0].status == "converged")
-    assert studio.frame.shape == (4, 5)
+    # A new workspace first shows a grid of its own.
+    studio.until(lambda: studio.frame.shape == (4, 5) and studio.frame.lanes[0].status == "converged")
+    assert studio.frame.workspace == "graph"
     assert not studio.window.actions_["add_edges"].isEnabled()
     assert [action.text() for action in studio.window.rail.actions()] == ["Segment", "Inpaint", "Converge", "Train"]
     studio.window.show_workspace("segment")
@@ -298,6 +317,8 @@ def test_unsaved_work_of_a_hidden_workspace_is_shown_and_asked_about(
             assert studio.controller.workspace == "segment"
             question = studio.window.files._question
             assert question is not None
+            assert "in Segment" in question.text()
+            assert "“glyphs 5”" in question.informativeText()
             question.button(answer).click()
             studio.qtbot.waitUntil(lambda wanted=still_open: studio.window.isVisible() == wanted)  # type: ignore[misc]
 

@@ -88,7 +88,7 @@ SEGMENT_LAYERS: tuple[Layer, ...] = (
 )
 
 GREY_TICKS = ((0.0, "0"), (0.5, "128"), (1.0, "255"))
-LARGEST_DEVIATION, LARGEST_ERROR = 32 / 255, 64 / 255
+LARGEST_DEVIATION = LARGEST_ERROR = 64 / 255
 """Grey levels (0 to 1) at which the maps of deviation and of differences end; more is drawn like this much."""
 SIGNED_TICKS = ((0.0, "-64"), (0.5, "0"), (1.0, "64"))
 
@@ -112,7 +112,7 @@ INPAINT_LAYERS: tuple[Layer, ...] = (
         "deviation",
         "Standard deviation",
         "How unsure the model is of each pixel: it expects the truth within this distance two times in three.",
-        bar=Bar("sequential", "grey levels", ((0.0, "0"), (0.5, "16"), (1.0, "32"))),
+        bar=Bar("sequential", "grey levels", ((0.0, "0"), (0.5, "32"), (1.0, "64"))),
         instead="result",
     ),
     Layer(

@@ -111,7 +111,7 @@ class GraphForm(QWidget):
             self.strengths.set_values(self._strengths)
 
     def _of_file(self, graph: GraphFrame, name: str) -> str:
-        return f"{name}: {graph.nodes} variables. The strengths multiply the file's own tables."
+        return f"{name}: {graph.nodes} variables. The strengths multiply its own tables."
 
     def _show_source(self, source: str, name: str) -> None:
         entry = self._entries.get(source)
