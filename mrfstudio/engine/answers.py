@@ -213,3 +213,26 @@ class UnitGallery:
     fields: np.ndarray
     unit: str = "grey levels"
     """Grey levels from 0 to 255, or log-odds of white where pixels are black or white."""
+
+
+@dataclass(frozen=True)
+class Unsaved:
+    """Work that a program which was killed left behind."""
+
+    window: str
+    """The folder of the window that it was in."""
+    folder: str
+    workspace: str
+    name: str
+    """Of the file, picture or graph; may be empty."""
+    changed: float
+    """When, in seconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What is open again: a workspace and the file that it was saved in before, empty where there is none."""
+
+    sessions: tuple[tuple[str, str], ...]
+    problems: tuple[str, ...] = ()
+    """A sentence for each work that could not be read."""

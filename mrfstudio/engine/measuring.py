@@ -80,6 +80,19 @@ class Measurer:
         for course in self.courses.values():
             course.cut(iteration)
 
+    def lacks(self, moment: Moment) -> bool:
+        """Whether the numbers of an iteration were never taken, as of one that is computed again after a crash."""
+        stepped = [lane.number for lane in moment.lanes if lane.iteration == moment.iteration]
+        return any(self._last(number) < moment.iteration for number in stepped)
+
+    def _last(self, lane: int) -> int:
+        course = self.courses.get(lane)
+        if course is None:
+            return -1
+        if course.unfinished is not None:
+            return course.unfinished[0].iteration
+        return course.scalars[-1].iteration if course.scalars else -1
+
     def measure(self, moment: Moment, *, strip: bool) -> None:
         """Take the numbers of an iteration that was just computed."""
         for lane in moment.lanes:

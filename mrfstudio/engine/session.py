@@ -93,7 +93,9 @@ class Session:
         self._waiting: list[tuple[Command, int]] = []  # edits given while a past moment is being recomputed
         self._number = 0
         self._saved = 0  # edits that a file holds
-        self._kept = timeline.moment  # what it was then
+        self._kept: Moment | None = timeline.moment  # what it was then; None where no file holds anything of it
+        self.file = ""
+        """The file that it was last saved in or read from."""
         self._edits = 0
         self._message = ""
         self._dirty = True  # something changed since the last frame
@@ -130,7 +132,7 @@ class Session:
         if self._edits == self._saved:
             return False
         # The past may lack what was painted later.
-        return self.timeline.in_past or not self.moment.same_work(self._kept)
+        return self._kept is None or self.timeline.in_past or not self.moment.same_work(self._kept)
 
     @property
     def edits(self) -> int:
@@ -161,6 +163,11 @@ class Session:
 
     def mark_saved(self) -> None:
         self._saved, self._kept = self._edits, self.timeline.present().lean()
+        self._dirty = True
+
+    def mark_unsaved(self) -> None:
+        """Say that no file holds what is here, such as after a crash."""
+        self._saved, self._kept = -1, None
         self._dirty = True
 
     def close(self) -> None:
@@ -356,9 +363,13 @@ class Session:
             breathe()
 
     def _walk(self, more: Callable[[], bool]) -> None:
-        if self.timeline.walk(more):
+        if self.timeline.walk(more, self._passed):
             self._dirty = True
             self._flush_waiting()
+
+    def _passed(self, moment: Moment) -> None:
+        if self.measurer.lacks(moment):
+            self.measurer.measure(moment, strip=self._reporter.wants("strip"))
 
     def _is_due(self) -> bool:
         if self._goal is not None:

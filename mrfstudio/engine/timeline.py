@@ -147,13 +147,14 @@ class Timeline:
         start = self.target - 1 if with_previous and self.target else self.target
         self._walker = self.history.before(start)
 
-    def walk(self, more: Callable[[], bool]) -> bool:
-        """Recompute towards the target while `more()`; whether it is there."""
+    def walk(self, more: Callable[[], bool], passed: Callable[[Moment], None] = lambda moment: None) -> bool:
+        """Recompute towards the target while `more()`, telling `passed` every moment; whether it is there."""
         if self.target is None:
             return True
         while self._walker.iteration < self.target:
             self._walker = self._next(self._walker)
             self.history.keep(self._walker, self.target)
+            passed(self._walker)
             if not more():
                 break
         if self._walker.iteration < self.target:

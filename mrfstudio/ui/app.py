@@ -98,6 +98,7 @@ class Start:
     def _after_first_paint(self, file: Path | None, graph: GraphToShow | None) -> None:
         self.window.after_first_paint(file, graph)
         self.controller.loaded.connect(lambda _: self._collector.settle())
+        self.controller.loaded.connect(lambda _: self.window.recovering.look())
         self.thread.start()
 
     def finish(self) -> None:

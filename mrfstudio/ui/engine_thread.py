@@ -79,6 +79,10 @@ class Desk(Protocol):
         """Have everything that was done so far in the session, for questions about it: no edit waits any more."""
         ...
 
+    def keep(self) -> list[Aside]:
+        """Keep what was done where a crash cannot reach it; returns what takes longer."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -182,6 +186,7 @@ class EngineThread(QObject):
                 self._work_off(desk)
                 wait = self._advance(desk)
                 self._wake_late()
+                self._beside.extend((NOBODY, aside) for aside in desk.keep())
                 wait = self._continue_task(wait)
                 # The first picture comes before the rest of the libraries is loaded.
                 if load_by and (wait is None or time.monotonic() > load_by):
@@ -339,8 +344,9 @@ class EngineThread(QObject):
 
 def _real_desk() -> Desk:
     from mrfstudio.engine.desk import Desk as RealDesk
+    from mrfstudio.engine.recovery import Keeper
 
-    return RealDesk()
+    return RealDesk(keeper=Keeper())
 
 
 def _preload_torch() -> None:

@@ -105,12 +105,18 @@ class Files(QObject):
 
     def _open_session(self, path: Path) -> None:
         def opened(workspace: str) -> None:
-            self._paths[workspace] = path
             self.recent.add(path)
-            self._window.show_workspace(workspace)
-            self._window.workspace.on_opened()
+            self.opened(workspace, path)
 
         self._controller.ask("open_session", opened, path=str(path))
+
+    def opened(self, workspace: str, path: Path | None) -> None:
+        """Show a workspace whose session was replaced; `path` is the file it belongs to."""
+        self._paths.pop(workspace, None)
+        if path is not None:
+            self._paths[workspace] = path
+        self._window.show_workspace(workspace)
+        self._window.workspace.on_opened()
 
     # Saving -----------------------------------------------------------------------------------------------------------
 

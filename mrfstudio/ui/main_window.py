@@ -31,6 +31,7 @@ from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.menus import Menus
 from mrfstudio.ui.panels.badge import Badge
 from mrfstudio.ui.panels.lane_names import LETTERS
+from mrfstudio.ui.recovering import Recovering
 from mrfstudio.ui.room import Room
 from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways
@@ -71,6 +72,7 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self.actions_ = Actions(self, self._doer)
         self.files = Files(self, controller, settings)
+        self.recovering = Recovering(self, controller)
         self._build_places()
         self.menus = Menus(self, self.actions_, self.files.recent_menu)
         self._build_status()
@@ -163,6 +165,8 @@ class MainWindow(QMainWindow):
             self.files.open(file)
 
     # Workspaces -------------------------------------------------------------------------------------------------------
+
+    kinds = WORKSPACES
 
     @property
     def workspace(self) -> Workspace:

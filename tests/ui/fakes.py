@@ -102,6 +102,10 @@ class FakeDesk:
             self.sessions[workspace] = FakeSession(workspace, **self.options)
         return self.sessions[workspace]
 
+    def keep(self) -> list[Aside]:
+        """There is nothing to lose."""
+        return []
+
     def close(self) -> None:
         """There is nothing to end."""
 

@@ -16,6 +16,7 @@ from mrfstudio.engine.commands import SetSpeed
 from mrfstudio.engine.desk import Desk
 from mrfstudio.engine.frames import Frame
 from mrfstudio.engine.models.grid import GridMRF
+from mrfstudio.engine.recovery import Keeper
 from mrfstudio.ui.canvas import Canvas
 from mrfstudio.ui.controller import Controller
 from mrfstudio.ui.engine_thread import EngineThread
@@ -45,11 +46,13 @@ def picture_models() -> dict[str, Any]:
 class Studio:
     """A window with what a test needs to drive it."""
 
-    def __init__(self, qtbot: QtBot | None, theme: Theme, folder: Path) -> None:
+    def __init__(self, qtbot: QtBot | None, theme: Theme, folder: Path, recovery: Path | None = None) -> None:
+        """Settings lie in `folder`; unsaved work is kept in `recovery`, if that is given."""
         self._qtbot = qtbot
         self.settings = Settings(folder / "settings.ini")
         models = {"small": small_model(0), "other": small_model(1), **picture_models()}
-        self.thread = EngineThread(lambda: Desk(models, figures=3))
+        keeper = None if recovery is None else Keeper(recovery)
+        self.thread = EngineThread(lambda: Desk(models, figures=3, keeper=keeper))
         self.controller = Controller(self.thread)
         self.messages: list[str] = []
         self.controller.message.connect(self.messages.append)
@@ -169,9 +172,9 @@ class Studio:
 
 
 @contextmanager
-def studio_in(qtbot: QtBot, theme: Theme, folder: Path) -> Iterator[Studio]:
+def studio_in(qtbot: QtBot, theme: Theme, folder: Path, recovery: Path | None = None) -> Iterator[Studio]:
     """A studio that is closed without questions at the end."""
-    studio = Studio(qtbot, theme, folder)
+    studio = Studio(qtbot, theme, folder, recovery)
     try:
         yield studio
     finally:

@@ -13,8 +13,8 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from mrfstudio.engine.edits import MOST_LANES, edit, make_lane
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.atomic import unwritable
 from mrfstudio.engine.files.command_json import decoded, encoded
+from mrfstudio.engine.files.journal import Change
 from mrfstudio.engine.files.lane_states import lane_values, lane_with_state, state_arrays
 from mrfstudio.engine.files.zipped import DamagedZip, ReadZip, write_zip
 from mrfstudio.engine.frames import Scalars
@@ -54,7 +55,7 @@ MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """How the JSON object of version n becomes that of version n + 1, by n."""
 
 # What reading a damaged file can raise between the zip directory and the fields of a command.
-_DAMAGE = (
+DAMAGE = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError, json.JSONDecodeError, RecursionError,
     LookupError, TypeError, ValueError, AttributeError, OverflowError, MemoryError, RuntimeError, SyntaxError,
 )  # fmt: skip
@@ -67,23 +68,44 @@ class SessionFileError(StudioError):
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def save_session(session: Session, path: str | os.PathLike[str]) -> Path:
-    """Write a session as it is now, atomically; says in the session where messages were too large to store."""
-    target = Path(path)
+@dataclass(frozen=True)
+class SessionImage:
+    """A session as it was at one moment, ready to be written. It shares arrays that nobody writes to."""
+
+    described: dict[str, Any]
+    arrays: Mapping[str, np.ndarray]
+    messages: Mapping[str, np.ndarray]
+
+    @property
+    def message_bytes(self) -> int:
+        return sum(array.nbytes for array in self.messages.values())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write it, atomically; messages only where they are not too large."""
+        members: dict[str, Mapping[str, np.ndarray]] = {"arrays.npz": self.arrays}
+        if self.message_bytes <= LARGEST_MESSAGES:
+            members["messages.npz"] = self.messages
+        try:
+            write_zip(Path(path), {"session.json": self.described}, members)
+        except OSError as problem:
+            raise SessionFileError(unwritable(path, problem)) from problem
+
+
+def session_image(session: Session) -> SessionImage:
+    """What a file of a session holds. Quick: nothing is copied."""
     arrays: dict[str, np.ndarray] = {}
     described = _described(session, arrays)
-    members: dict[str, Mapping[str, np.ndarray]] = {"arrays.npz": arrays}
-    messages = state_arrays(session.moment, described["lanes"])
-    size = sum(array.nbytes for array in messages.values())
-    if size <= LARGEST_MESSAGES:
-        members["messages.npz"] = messages
-    try:
-        write_zip(target, {"session.json": described}, members)
-    except OSError as problem:
-        raise SessionFileError(unwritable(target, problem)) from problem
-    if size > LARGEST_MESSAGES:
-        session.say(f"The messages take {in_words(size)} and were not stored: opening the file computes them again.")
-    return target
+    return SessionImage(described, arrays, state_arrays(session.moment, described["lanes"]))
+
+
+def save_session(session: Session, path: str | os.PathLike[str]) -> Path:
+    """Write a session as it is now, atomically; says in the session where messages were too large to store."""
+    image = session_image(session)
+    image.write(path)
+    if image.message_bytes > LARGEST_MESSAGES:
+        size = in_words(image.message_bytes)
+        session.say(f"The messages take {size} and were not stored: opening the file computes them again.")
+    return Path(path)
 
 
 def _described(session: Session, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -136,15 +158,20 @@ def _lane_described(lane: Lane) -> dict[str, Any]:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def load_session(path: str | os.PathLike[str], workspaces: Mapping[str, Workspace] | None = None) -> Session:
-    """Open a session, paused. `workspaces` by name serve instead of new ones: they may have models in memory."""
+def load_session(
+    path: str | os.PathLike[str], workspaces: Mapping[str, Workspace] | None = None, later: Sequence[Change] = ()
+) -> Session:
+    """Open a session, paused. `workspaces` by name serve instead of new ones: they may have models in memory.
+
+    `later` is what a journal holds since the file was written; the session then goes on to the end of it.
+    """
     source = Path(path)
     try:
         with ReadZip(source) as archive:
             described = _checked(source, archive.text("session.json"))
             arrays = archive.arrays("arrays.npz")
             messages = archive.arrays("messages.npz") if "messages.npz" in archive.names else None
-        return _restored(described, arrays, messages, workspaces or {})
+        return _restored(described, arrays, messages, workspaces or {}, later)
     except FileNotFoundError:
         raise SessionFileError(f"{source} does not exist: expected a session file ending in {SUFFIX}.") from None
     except DamagedZip as problem:
@@ -155,7 +182,7 @@ def load_session(path: str | os.PathLike[str], workspaces: Mapping[str, Workspac
         if isinstance(problem, SessionFileError):
             raise
         raise SessionFileError(f"{source} cannot be opened: {problem}") from problem
-    except _DAMAGE as problem:
+    except DAMAGE as problem:
         kind = type(problem).__name__
         raise SessionFileError(f"{source} is no session file, or is damaged ({kind}): try an older copy.") from problem
 
@@ -178,6 +205,7 @@ def _restored(
     arrays: dict[str, np.ndarray],
     messages: dict[str, np.ndarray] | None,
     workspaces: Mapping[str, Workspace],
+    later: Sequence[Change],
 ) -> Session:
     workspace = _workspace(described["workspace"], arrays, workspaces)
     stage = Stage(workspace)
@@ -185,8 +213,16 @@ def _restored(
     iteration, newest = _whole(described["iteration"]), _whole(described["newest"])
     if iteration > newest:
         raise ValueError("the cursor is after the end")
-    timeline.take_up(_log(described["log"], arrays, newest), newest)
+    log = _log(described["log"], arrays, newest)
+    before = len(log)
+    for change in later:
+        log, newest = change.applied_to(log), change.newest
+        if change.keep < before or newest < iteration:  # the past was changed: the messages belong to another course
+            messages, iteration, described["curves"] = None, 0, {}
+    timeline.take_up(_in_order(log, newest), newest)
     note = _put_messages(timeline, iteration, described["lanes"], messages)
+    if later:
+        timeline.seek(newest)
     session = Session.of_timeline(timeline)
     session.set_speed(described["speed"])
     for number, curve in described["curves"].items():
@@ -234,7 +270,16 @@ def _origin(stage: Stage, described: dict[str, Any], arrays: dict[str, np.ndarra
 
 
 def _log(entries: list[dict[str, Any]], arrays: dict[str, np.ndarray], newest: int) -> list[Stamped]:
-    log = [Stamped(_whole(entry.pop("after")), decoded(entry, arrays)) for entry in entries]
+    log = [
+        Stamped(
+            _whole(entry["after"]), decoded({name: value for name, value in entry.items() if name != "after"}, arrays)
+        )
+        for entry in entries
+    ]
+    return _in_order(log, newest)
+
+
+def _in_order(log: list[Stamped], newest: int) -> list[Stamped]:
     stamps = [stamped.iteration for stamped in log]
     if stamps != sorted(stamps) or (stamps and stamps[-1] > newest):
         raise ValueError("the stamps of the log are not in order")

@@ -1,0 +1,359 @@
+"""Unsaved work after a crash: what a killed window leaves behind is all there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mrfstudio.engine import recovery
+from mrfstudio.engine.commands import (
+    AddLane,
+    AddNoise,
+    Command,
+    Fill,
+    Paint,
+    Play,
+    Restart,
+    Scrub,
+    SetImage,
+    SetParameter,
+    Step,
+    Undo,
+)
+from mrfstudio.engine.desk import Desk
+from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.files.journal import Change, Journal, read_changes
+from mrfstudio.engine.recovery import Keeper, left_behind, recovered
+from mrfstudio.engine.session import Session
+from mrfstudio.engine.timeline import Stamped
+from tests.engine.sessions import assert_same_moment, run, segment_session, small_grid_model
+from tests.engine.test_session_fuzz import Person, busy
+
+STROKE = Paint("observed", 0, ((2.5, 2.5), (7.5, 2.5)), 0.6, stroke_id=1)
+OTHER = Paint("hints", 2, ((4.5, 4.5),), 1.0, 0.5, stroke_id=2)
+
+
+def crash(keeper: Keeper) -> None:
+    """What the system does for a process that is killed: it closes its files and gives up its locks."""
+    for kept in keeper._kept.values():
+        kept.journal.close()
+    if keeper._lock is not None:
+        keeper._lock.release()
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Window:
+    """What the engine's thread does with a keeper; `kill` is a crash, of which only the lock learns."""
+
+    def __init__(self, root: Path, session: Session) -> None:
+        self.clock = Clock()
+        self.keeper = Keeper(root, self.clock)
+        self.session = session
+        self.copies = 0
+
+    def do(self, *commands: Command) -> None:
+        for command in commands:
+            self.session.apply(command)
+            self.look()
+            run(self.session)
+            self.look()
+
+    def look(self) -> None:
+        work = self.keeper.keep("segment", self.session)
+        if work is not None:
+            work()
+            self.copies += 1
+
+    def kill(self) -> None:
+        crash(self.keeper)
+
+
+def again(root: Path) -> Session:
+    (work,) = left_behind(root)
+    session = recovered(work.folder, {"segment": segment_session().workspace})
+    run(session)
+    return session
+
+
+COURSES: dict[str, list[Command]] = {
+    "strokes": [Step(3), STROKE, Step(2), OTHER],
+    "undone": [STROKE, Step(2), OTHER, Undo(), Step(1)],
+    "a branch of the past": [Step(2), STROKE, Step(6), OTHER, Scrub(3), Fill("hints", 1, 0, 0), Step(2)],
+    "begun anew": [STROKE, Step(4), OTHER, Restart(), Step(2), SetParameter(0, "damping", 0.3)],
+    "a picture": [STROKE, SetImage(np.eye(9, 11, dtype=np.uint8), None, "eye"), AddNoise(1, 0.1, 5), Step(2)],
+    "more lanes": [Step(2), STROKE, AddLane("b"), Step(3), OTHER],
+    "played on": [STROKE, Play(), OTHER],
+}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 100.0], ids=["one copy", "a copy each time"])
+@pytest.mark.parametrize("name", COURSES)
+def test_what_a_killed_window_leaves_behind_is_the_same_work_and_the_same_messages(
+    name: str, seconds: float, tmp_path: Path
+) -> None:
+    window = Window(tmp_path, segment_session())
+    for command in COURSES[name]:
+        window.do(command)
+        window.clock.now += seconds
+    window.kill()
+    session = again(tmp_path)
+    assert session.modified
+    theirs = window.session.timeline
+    assert [(s.iteration, type(s.command)) for s in session.timeline.log] == [
+        (s.iteration, type(s.command)) for s in theirs.log
+    ]
+    last = theirs.log[-1].iteration  # what was only computed since then is not in the journal
+    assert session.timeline.iteration >= last
+    curve = [point.iteration for point in session.measurer.courses[0].scalars]
+    assert curve == list(range(1, session.timeline.newest + 1))  # what was computed again is measured too
+    session.apply(Scrub(last))
+    window.session.apply(Scrub(last))
+    run(session)
+    run(window.session)
+    assert_same_moment(session.moment, window.session.moment)
+    assert (window.copies > 1) == (seconds > 0)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_whatever_a_person_did_is_there_after_a_crash(seed: int, tmp_path: Path) -> None:
+    person = Person(seed, {"observed": 3, "hints": 3}, ("a", "b"), pictures=True)
+    window = Window(tmp_path, segment_session(shape=(7, 8)))
+    for number in range(60):
+        window.session.apply(person.next(window.session))
+        window.look()
+        busy(window.session, person.random)
+        window.look()
+        window.clock.now += float(person.random.exponential(10))
+        if number % 20 != 19 or not window.session.modified:
+            continue
+        run(window.session)
+        window.look()
+        copy = tmp_path / f"copy {number}"  # a crash now, while the other world goes on
+        shutil.copytree(tmp_path, copy, ignore=lambda _, names: [name for name in names if name.startswith("copy")])
+        (work,) = left_behind(copy)
+        session = recovered(work.folder, {"segment": segment_session(shape=(7, 8)).workspace})
+        mine, theirs = session.timeline, window.session.timeline
+        stamps = [(each.iteration, type(each.command).__name__) for each in mine.log]
+        assert stamps == [(each.iteration, type(each.command).__name__) for each in theirs.log]
+        assert mine.present().document.same(theirs.present().document)
+        shutil.rmtree(copy)
+    window.keeper.close()
+
+
+def test_nothing_is_written_before_there_is_something_to_lose_and_nothing_is_left_after_it(tmp_path: Path) -> None:
+    window = Window(tmp_path, segment_session())
+    window.do(Step(2))
+    assert list(tmp_path.iterdir()) == []
+    window.do(STROKE)
+    (folder,) = (path for path in tmp_path.glob("*/segment-*"))
+    assert sorted(path.name for path in folder.iterdir()) == ["1.journal", "1.mrfs"]
+    window.do(Undo())
+    assert list(tmp_path.glob("*/segment-*")) == []
+    window.do(STROKE)
+    window.keeper.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_living_window_is_left_alone_and_two_never_share_a_folder(tmp_path: Path) -> None:
+    windows = [Window(tmp_path, segment_session()) for _ in range(2)]
+    for window in windows:
+        window.do(STROKE)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert left_behind(tmp_path) == ()
+    windows[0].kill()
+    (work,) = left_behind(tmp_path)
+    assert Path(work.window) == windows[0].keeper._folder
+    with (
+        recovery.taken_over(work.window),
+        pytest.raises(StudioError, match="Another window"),
+        recovery.taken_over(work.window),
+    ):
+        raise AssertionError("two windows recover the same work")
+    windows[1].keeper.close()
+
+
+def test_a_copy_takes_the_place_of_what_came_before(tmp_path: Path) -> None:
+    window = Window(tmp_path, segment_session())
+    window.do(STROKE)
+    window.clock.now += recovery.COPY_EVERY + 1
+    window.do(OTHER)
+    (folder,) = tmp_path.glob("*/segment-*")
+    assert sorted(path.name for path in folder.iterdir()) == ["2.journal", "2.mrfs"]
+    window.keeper.close()
+
+
+def test_a_copy_that_was_never_finished_is_passed_over(tmp_path: Path) -> None:
+    window = Window(tmp_path, segment_session())
+    window.do(STROKE)
+    window.clock.now += recovery.COPY_EVERY + 1
+    window.session.apply(OTHER)
+    assert window.keeper.keep("segment", window.session) is not None  # killed before this work was done
+    window.session.apply(Fill("hints", 1, 0, 0))
+    window.look()
+    window.kill()
+    session = again(tmp_path)
+    assert session.document.same(window.session.document)
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_a_line_that_is_not_whole_ends_the_journal_and_the_rest_is_recovered(damage: str, tmp_path: Path) -> None:
+    window = Window(tmp_path, segment_session())
+    window.do(STROKE, OTHER)
+    before = window.session.document
+    window.do(Fill("hints", 1, 0, 0))
+    window.kill()
+    (journal,) = tmp_path.glob("*/segment-*/1.journal")
+    content = journal.read_bytes()
+    journal.write_bytes(content[:-7] if damage == "cut" else content[:-20] + b"x" + content[-19:])
+    assert again(tmp_path).document.same(before)
+
+
+def test_journals_give_back_what_they_were_given(tmp_path: Path) -> None:
+    picture = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    changes = [
+        Change(0, (Stamped(0, STROKE), Stamped(2, SetImage(picture, None, "größe"))), 2),
+        Change(1, (), 1),
+    ]
+    journal = Journal(tmp_path / "1.journal", {"workspace": "segment"})
+    for change in changes:
+        journal.add(change)
+    journal.close()
+    found = read_changes(tmp_path / "1.journal")
+    assert [(c.keep, c.newest, [s.iteration for s in c.added]) for c in found] == [(0, 2, [0, 2]), (1, 1, [])]
+    assert found[0].added[0].command == STROKE
+    command = found[0].added[1].command
+    assert isinstance(command, SetImage)
+    assert np.array_equal(command.observed, picture)
+    assert command.name == "größe"
+
+
+def test_a_full_disk_is_said_once_and_hinders_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = Window(tmp_path, segment_session())
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Journal, "add", full)
+    window.do(STROKE)
+    with pytest.raises(StudioError, match=r"No space left.*save it often"):
+        window.do(OTHER)
+    window.do(Fill("hints", 1, 0, 0))
+    window.keeper.close()
+
+
+# The desk -------------------------------------------------------------------------------------------------------------
+
+
+def make_desk(root: Path) -> Desk:
+    return Desk({"a": small_grid_model()}, keeper=Keeper(root))
+
+
+def paint(desk: Desk, *commands: Command) -> Session:
+    desk.begin("segment")
+    session = desk.session("segment")
+    for command in commands:
+        session.apply(command)
+        for aside in desk.keep():
+            aside.work()
+    return session
+
+
+def killed(desk: Desk) -> None:
+    assert desk._keeper is not None
+    crash(desk._keeper)
+
+
+def test_the_desk_opens_what_was_left_keeps_it_again_and_forgets_it_when_it_is_saved(tmp_path: Path) -> None:
+    root, file = tmp_path / "recovery", tmp_path / "mine.mrfs"
+    first = make_desk(root)
+    session = paint(first, STROKE)
+    first.save_session("segment", str(file))
+    assert list(root.glob("*/segment-*")) == []
+    session.apply(OTHER)
+    assert len(first.keep()) == 1
+    killed(first)
+    assert left_behind(root) == ()  # killed before anything was written
+    first = make_desk(root)
+    first.open_session("segment", str(file))
+    session = first.session("segment")
+    session.apply(OTHER)
+    for aside in first.keep():
+        aside.work()
+    killed(first)
+    second = make_desk(root)
+    works = second.left_behind("segment")
+    assert [(work.workspace, work.name) for work in works] == [("segment", "mine.mrfs")]
+    answer = second.recover("segment", works)
+    assert answer.sessions == (("segment", str(file)),)
+    assert answer.problems == ()
+    assert second.session("segment").document.same(session.document)
+    assert second.session("segment").modified
+    assert [path.name for path in root.iterdir()] == [second._keeper._folder.name]  # type: ignore[union-attr]
+    second.save_session("segment", str(file))
+    second.close()
+    assert list(root.iterdir()) == []
+
+
+def test_what_cannot_be_read_is_said_and_stays(tmp_path: Path) -> None:
+    first = make_desk(tmp_path)
+    paint(first, STROKE)
+    killed(first)
+    (copy,) = tmp_path.glob("*/segment-*/1.mrfs")
+    copy.write_bytes(b"nonsense")
+    second = make_desk(tmp_path)
+    answer = second.recover("segment", second.left_behind("segment"))
+    assert answer.sessions == ()
+    assert "damaged" in answer.problems[0]
+    (kept,) = tmp_path.glob("damaged-*")
+    assert str(kept) in answer.problems[-1]
+    assert second.left_behind("segment") == ()
+    second.close()
+
+
+def test_what_is_discarded_is_gone(tmp_path: Path) -> None:
+    first = make_desk(tmp_path)
+    paint(first, STROKE)
+    killed(first)
+    second = make_desk(tmp_path)
+    (work,) = second.left_behind("segment")
+    second.discard_left_behind("segment", work.window)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_program_that_is_killed_in_the_middle_of_a_stroke_loses_nothing(tmp_path: Path) -> None:
+    code = f"""
+        import os, signal
+        from pathlib import Path
+        from mrfstudio.engine.commands import Paint
+        from tests.engine.test_recovery import make_desk, paint
+        desk = make_desk(Path({str(tmp_path)!r}))
+        strokes = [Paint("observed", 0, ((3.5 + i, 3.5), (4.5 + i, 3.5)), 0.6, stroke_id=9) for i in range(12)]
+        paint(desk, *strokes)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    root = Path(__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=root, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+    desk = make_desk(tmp_path)
+    desk.recover("segment", desk.left_behind("segment"))
+    row = desk.session("segment").document.arrays["observed"][3]
+    assert (row[3:16] == 0).all()
+    desk.close()
