@@ -197,6 +197,8 @@ def test_a_run_is_watched_paused_stepped_changed_looked_back_used_and_stopped(st
     studio.do("play_pause")
     until(studio, lambda: workspace.active is not None and workspace.active.state == "running")
     studio.do("stop_training")
+    assert "stopping after this batch" in workspace.bar.words.text()
+    assert not workspace.bar.pause_button.isEnabled()
     until(studio, lambda: workspace.active is None)
     assert workspace.look.shown is not None
     assert workspace.look.shown.state == "stopped"
@@ -205,6 +207,14 @@ def test_a_run_is_watched_paused_stepped_changed_looked_back_used_and_stopped(st
     assert workspace.plan.learner.form.row("batch_size").isEnabled()
     until(studio, lambda: [note.name for note in workspace.table.model.notes] == ["by hand"])
     assert np.isfinite(series.column("loss")).all()
+
+    # A run that is withdrawn before its first step leaves the one before it in view.
+    stopped = workspace.look.run
+    workspace.plan.show_plan(TINY, "withdrawn")
+    studio.do("start_training")
+    until(studio, lambda: workspace.active is not None)
+    workspace.stop_training()
+    until(studio, lambda: workspace.active is None and workspace.look.run == stopped)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")

@@ -241,6 +241,8 @@ def test_buttons_make_sense_in_every_state(qtbot: QtBot, theme: Theme) -> None:
     assert not bar.use_button.isEnabled()
     bar.set_state(run, run, True)
     assert enabled() == [False, True, True, True]
+    bar.set_state(run, run, True, stopping=True)
+    assert enabled() == [False, False, False, False]
     stopped = RunNote("r", "mine", TrainingPlan(), "interrupted", step=5)
     bar.set_state(None, stopped, True)
     assert enabled() == [True, True, False, False]

@@ -98,6 +98,7 @@ class RunTable(QWidget):
         view.verticalHeader().hide()
         header = view.horizontalHeader()
         header.setHighlightSections(False)
+        header.setStretchLastSection(True)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         view.setTabKeyNavigation(False)

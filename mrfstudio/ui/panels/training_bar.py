@@ -84,13 +84,21 @@ class TrainingBar(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
 
-    def set_state(self, active: RunNote | None, shown: RunNote | None, ready: bool, snapshots: int = 0) -> None:
+    def set_state(
+        self,
+        active: RunNote | None,
+        shown: RunNote | None,
+        ready: bool,
+        snapshots: int = 0,
+        stopping: bool = False,
+    ) -> None:
         """Which buttons make sense: `active` is the run that goes on here, `shown` the one that is looked at."""
+        obeys = active is not None and not stopping
         self.start_button.setEnabled(active is None and ready)
         resumable = active is None and shown is not None and shown.resumable and not shown.elsewhere
-        self.pause_button.setEnabled(active is not None or resumable)
-        self.step_button.setEnabled(active is not None)
-        self.stop_button.setEnabled(active is not None)
+        self.pause_button.setEnabled(obeys or resumable)
+        self.step_button.setEnabled(obeys)
+        self.stop_button.setEnabled(obeys)
         self.use_button.setEnabled(shown is not None and (snapshots > 0 or shown.step > 0))
         waiting = resumable or (active is not None and active.state == "paused")
         if waiting != self._paused_shown:

@@ -62,7 +62,7 @@ class TrainWorkspace(Workspace):
         self.active: RunNote | None = None
         self.series: dict[str, RunSeries] = {}
         self._update: RunUpdate | None = None
-        self._asked = self._polling = self._unseen = False
+        self._asked = self._polling = self._unseen = self.stopping = False
         self._looks = self._advised = 0
         self.bar, self.advice, self.wall, self.picture = TrainingBar(), Advice(), QueryWall(), ModelPicture()
         self.snapshots, self.table = CheckpointBar(), RunTable()
@@ -173,9 +173,11 @@ class TrainWorkspace(Workspace):
     def show_state(self) -> None:
         """Buttons, words and the status line, as the runs stand now."""
         shown = self.look.shown
-        self.bar.set_state(self.active, shown, self.choices is not None, len(self.snapshots.steps))
+        self.bar.set_state(self.active, shown, self.choices is not None, len(self.snapshots.steps), self.stopping)
         note = self.active or shown
-        if note is not None:
+        if note is not None and self.stopping:
+            self.bar.set_words(f"{note.name}: stopping after this batch…", None)
+        elif note is not None:
             self.bar.set_words(*progress_words(note, self.active is not None, self._update), note.sentence)
         else:
             self.bar.set_words("" if self.choices is not None else "loading the engine…", None)
@@ -257,7 +259,7 @@ class TrainWorkspace(Workspace):
     def _on_update(self, update: RunUpdate | None) -> None:
         self._polling = False
         if update is None:
-            self.active = None
+            self.active, self.stopping = None, False
             self.show_state()
             return
         note, self._update = update.note, update
@@ -271,6 +273,7 @@ class TrainWorkspace(Workspace):
             self.series.pop(note.run)
             if self.look.run == note.run:
                 self.look.look_at(None)
+                self.ask("runs", self._on_first_runs)
         self._unseen = not update.gone
         if self.active is None:
             self._catch_up()
@@ -296,6 +299,7 @@ class TrainWorkspace(Workspace):
         self._timer.setInterval(EVERY)
 
     def _ended(self) -> None:
+        self.stopping = False
         self.plan.set_live(None, {})
         self.plan.run_form.set_values({"name": ""})
         self._update = None
@@ -327,10 +331,15 @@ class TrainWorkspace(Workspace):
 
     def stop_training(self) -> None:
         """End after this batch; before the first one there is nothing to keep."""
-        if self.active is not None and self.active.step == 0:
+        if self.active is None:
+            return
+        if self.active.step == 0:
             self.ask("cancel", lambda _: None)
-        elif self.active is not None:
+        else:
             self._send("stop")
+        # A batch and the last validation take a moment, in which nothing else would be obeyed.
+        self.stopping = True
+        self.show_state()
 
     def _send(self, verb: str) -> None:
         self.ask("send", lambda _: None, verb=verb)
