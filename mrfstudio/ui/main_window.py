@@ -80,9 +80,15 @@ class MainWindow(QMainWindow):
         controller.frame.connect(self.on_frame)
         controller.loaded.connect(self.on_loaded)
         controller.message.connect(self.message_bar.show_message)
+        # Before there is anything in it: what is made for a narrow window is never too wide for it, and Qt would
+        # widen the window at once.
+        self._restore_geometry()
+        self.room.look()
         self.show_workspace(WORKSPACES[0].name)
         self._first_layout = self.saveState()
-        self._restore()
+        if self.settings.layout is not None:
+            self.restoreState(self.settings.layout)
+        self.menus.mark_theme(self.theme.mode)
         self._follow_font()
 
     # Building ---------------------------------------------------------------------------------------------------------
@@ -118,7 +124,12 @@ class MainWindow(QMainWindow):
         self.rail.set_narrow(self.room.narrow)
         self.help_label.setHidden(self.room.narrow)
         for workspace in self.workspaces.values():
-            workspace.set_narrow(self.room.narrow)
+            self._fit(workspace)
+
+    def _fit(self, workspace: Workspace) -> None:
+        workspace.set_narrow(self.room.narrow)
+        for widget in workspace.centre.findChildren(QWidget):  # what is not shown keeps its old size hints otherwise
+            widget.updateGeometry()
 
     def _build_status(self) -> None:
         status = self.statusBar()
@@ -136,14 +147,11 @@ class MainWindow(QMainWindow):
         self._rates_timer.timeout.connect(self._show_rates)
         self._rates_timer.start()
 
-    def _restore(self) -> None:
+    def _restore_geometry(self) -> None:
         if self.settings.geometry is None or not self.restoreGeometry(self.settings.geometry):
             available = self.screen().availableSize()
             room = (available.width() - FRAME[0], available.height() - FRAME[1])
             self.resize(min(FIRST_SIZE[0], room[0]), min(FIRST_SIZE[1], room[1]))
-        if self.settings.layout is not None:
-            self.restoreState(self.settings.layout)
-        self.menus.mark_theme(self.theme.mode)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -211,6 +219,7 @@ class MainWindow(QMainWindow):
         cls = next(cls for cls in WORKSPACES if cls.name == name)
         workspace = cls(self.controller, self.settings, self)
         self.workspaces[name] = workspace
+        self._fit(workspace)  # before the window sees it, which would make room for all of its words
         self.centre.addWidget(workspace.centre)
         Width(workspace.controls, CONTROLS_WIDTH)
         self.controls.addWidget(Scrolled(workspace.controls))
@@ -224,7 +233,6 @@ class MainWindow(QMainWindow):
         for extra in workspace.extra_docks():
             self.docks.add(extra, workspace)
         self.menus.fill_panels(self.docks.all())
-        workspace.set_narrow(self.room.narrow)
         if self.controller.engine is not None:
             workspace.on_loaded(self.controller.engine)
         for note in self._handed:

@@ -26,6 +26,7 @@ QToolButton:hover { background: $raised; }
 QToolButton:pressed, QToolButton:checked { background: $accent_soft; }
 QToolButton:checked { border-color: $accent; }
 QToolButton:focus { border-color: $focus; }
+QToolButton[role="tool"] { padding: ${p2}px ${p4}px; }
 QToolButton::menu-indicator { image: none; }
 QToolButton[role="small"] { border: 1px solid $border; border-radius: ${p4}px; padding: 0 ${p4}px; color: $muted; }
 QToolButton[role="small"]:checked { border-color: $accent; color: $text; }

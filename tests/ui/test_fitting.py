@@ -101,6 +101,29 @@ def test_every_workspace_fits_a_small_screen_with_text_of_twice_the_size(
         studio.settle()
 
 
+def test_all_tools_are_seen_without_scrolling_on_a_small_screen(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.window.resize(1272, 760)
+        studio.start()
+        palette = studio.segment.palette
+        qtbot.waitUntil(lambda: palette.strength.visibleRegion().boundingRect().height() == palette.strength.height())
+
+
+def test_a_window_that_starts_with_large_text_is_no_wider_than_it_was_left(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.window.resize(1272, 740)
+        studio.settings.geometry = studio.window.saveGeometry()
+        studio.settings.sync()
+    theme.set_scale(2.0)
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        assert studio.window.width() <= 1272
+        studio.window.resize(1272, 740)
+        assert studio.window.width() == 1272
+    theme.set_scale(1.0)
+
+
 def test_where_there_is_little_room_tools_show_keys_and_panels_share_a_place(
     qtbot: QtBot, theme: Theme, tmp_path: Path
 ) -> None:

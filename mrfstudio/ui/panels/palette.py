@@ -20,6 +20,7 @@ class PaletteButton(QToolButton):
         """`title` is the name as the button shows it, if shorter."""
         super().__init__()
         self._title, self._key = title or name, key
+        self.setProperty("role", "tool")  # low: on a small screen all of a column is to be seen
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -45,7 +46,7 @@ class ButtonGrid(QWidget):
         self._narrow = False
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setSpacing(px(self, 2))
+        self._grid.setSpacing(px(self, 1))
 
     def set_buttons(self, buttons: Sequence[PaletteButton]) -> None:
         """These instead of those before, which are deleted."""
@@ -78,11 +79,11 @@ class Palette(QWidget):
         self.strength = palette_slider("Strength", strength_help)
         self._tools, self._labels = ButtonGrid(), ButtonGrid()
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(px(self, 8), px(self, 8), px(self, 8), px(self, 8))
+        self._column.setContentsMargins(px(self, 8), px(self, 4), px(self, 8), px(self, 4))
         self._column.setSpacing(px(self, 2))
         for grid in (self._tools, self._labels):
             self._column.addWidget(grid)
-            self._column.addSpacing(px(self, 10))
+            self._column.addSpacing(px(self, 6))
         for widget in (self.size_label, self.brush_size, self.strength_label, self.strength):
             self._column.addWidget(widget)
         self._column.addStretch(1)
