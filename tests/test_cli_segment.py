@@ -78,6 +78,21 @@ def test_ink_can_be_named(model: Path, tmp_path: Path, capsys: Capture) -> None:
     assert dark["contour_seen"] + light["contour_seen"] == 900
 
 
+def test_thick_lines_of_a_large_drawing_are_thinned_so_that_a_shipped_model_knows_them(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    rows, columns = np.mgrid[:300, :200]
+    outside, inside = ((abs(rows - 150) < y) & (abs(columns - 100) < x) for y, x in ((120, 40), (96, 16)))
+    image = tmp_path / "bar.png"  # the outline of a tall bar, in a line of 24 pixels
+    Image.fromarray(np.where(outside & ~inside, 0, 255).astype(np.uint8)).save(image)
+    drawn = ("segment", image, "--model", "grid-border-16", "--side", 40, "--json", "-")
+    thick, thin = answer(capsys, *drawn), answer(capsys, *drawn, "--thin")
+    assert (thin["width"], thin["height"]) == (27, 40)
+    assert thin["contour_seen"] < 0.5 * thick["contour_seen"]
+    assert thin["pixels"]["in"] > 100  # 6 by 28 or so lie within the middle of the line
+    assert "--side is 0" in refusal(capsys, "segment", image, "--side", 0)
+
+
 def test_bad_pictures_and_models_are_refused_in_one_sentence(model: Path, tmp_path: Path, capsys: Capture) -> None:
     good, corrupt, text = tmp_path / "good.png", tmp_path / "corrupt.png", tmp_path / "text.png"
     Image.fromarray(ring(30, 30)).save(good)

@@ -25,6 +25,10 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--ink", choices=("dark", "light", "auto"), default="auto", help="what is contour (default auto)"
     )
+    parser.add_argument("--thin", action="store_true", help="make thick lines one pixel wide, as the models know them")
+    parser.add_argument(
+        "--side", type=int, metavar="N", help="make larger pictures smaller first; 40 suits most drawings"
+    )
     parser.add_argument("--scribbles", type=Path, metavar="MASK.png", help="strokes on a photograph: 0 none, 1 … N")
     parser.add_argument("--labels", type=int, metavar="N", help="how many labels the scribbles have")
     parser.add_argument("--out", type=Path, metavar="LABELS.png", help="write the labels as an indexed PNG")
@@ -54,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
                 model=options.model,
                 iterations=Limits(**{"iterations": 15, **given}).iterations,
                 ink=options.ink,
+                side=options.side,
+                thin=options.thin,
                 out=options.out,
                 on_step=lambda state: tick(f"iteration {state.iteration}"),
             )

@@ -17,6 +17,7 @@ from mrfstudio.engine.data.generated import Generated
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.images import Ink, read_grey, to_contours
 from mrfstudio.engine.registry import DATASETS
+from mrfstudio.engine.thinning import thinned
 
 LONGEST_SIDE = 256
 """Larger pictures are made smaller before the window works on them."""
@@ -31,11 +32,13 @@ def contour_picture(
     threshold: float | None = None,
     longest: int = LONGEST_SIDE,
     filled: bool = False,
+    thin: bool = False,
 ) -> Picture:
     """Find contours in a file, or in grey levels (h, w) from 0 to 1.
 
-    `filled` says that the ink is a figure whose outline is meant, not a line. The threshold is applied at the
-    picture's own size, so that thin lines survive when it is made smaller.
+    `filled` says that the ink is a figure whose outline is meant, not a line; `thin` makes lines one pixel wide, as
+    models know them. The threshold is applied at the picture's own size, so that thin lines survive when it is made
+    smaller.
     """
     grey = read_grey(source) if isinstance(source, str | os.PathLike) else np.asarray(source, np.float32)
     found = to_contours(grey, ink, threshold)
@@ -46,7 +49,8 @@ def contour_picture(
         observed, truth = np.where(labels == CONTOUR, SEEN, UNSEEN).astype(np.uint8), labels
         small = np.pad(shrunk(grey, size), 1, constant_values=0.0 if found.ink == "light" else 1.0)
     else:
-        observed, truth = np.where(shrunk(found.seen, size), SEEN, UNSEEN).astype(np.uint8), None
+        seen = shrunk(found.seen, size)
+        observed, truth = np.where(thinned(seen) if thin else seen, SEEN, UNSEEN).astype(np.uint8), None
         small = shrunk(grey, size)
     title = Path(source).name if isinstance(source, str | os.PathLike) else name
     full_size = (int(grey.shape[0]), int(grey.shape[1]))

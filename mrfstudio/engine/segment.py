@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from mrfstudio.engine.data.border_noise import SEEN
 from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.files.images import label_palette, read_colour, read_grey, read_labels, to_contours, write_labels
+from mrfstudio.engine.files.images import label_palette, read_colour, read_grey, read_labels, write_labels
 from mrfstudio.engine.files.model_file import shipped_models
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.contract import State
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.open_model import open_model
 from mrfstudio.engine.photo import PhotoCut, cut_photo
+from mrfstudio.engine.pictures import contour_picture
 
 PREFERRED = ("grid-border-64", "grid-border-16")
 MOST_PIXELS = 4_000_000  # messages of 66 states in 8 directions take 2 kB a pixel
@@ -40,22 +42,33 @@ def segment_contours(
     model: str | None = None,
     iterations: int = 15,
     ink: str = "auto",
+    side: int | None = None,
+    thin: bool = False,
     out: Path | None = None,
     on_step: Callable[[State], None] | None = None,
 ) -> dict[str, Any]:
-    """Label every pixel of a contour image as contour (0), OUT (1) or IN (2)."""
+    """Label every pixel of a contour image as contour (0), OUT (1) or IN (2).
+
+    `side` makes a larger picture smaller first, until its longer side has so many pixels; `thin` makes lines one pixel
+    wide. The shipped models know figures about as large as digits, drawn with thin lines.
+    """
     limits = Limits(iterations=iterations, tolerance=0.0)
     name = model or default_model()
     grid = open_model(name, "grid")
-    contours = to_contours(read_grey(image), ink)  # type: ignore[arg-type]
-    height, width = contours.seen.shape
+    if side is not None and side < 1:
+        raise StudioError(f"--side is {side}: expected a whole number of at least 1, such as 40.")
+    grey = read_grey(image)
+    longest = max(grey.shape) if side is None else side
+    found = contour_picture(grey, ink=ink, longest=longest, thin=thin)  # type: ignore[arg-type]
+    seen = found.observed == SEEN
+    height, width = seen.shape
     memory = height * width * grid.states * grid.connectivity * 4 * 3
     if height * width > MOST_PIXELS:
         raise StudioError(
             f"{image} has {width}×{height} pixels, which would take {memory / 1e9:.0f} GB: scale it down first."
         )
     started = time.perf_counter()
-    evidence = grid.evidence_from_image(~contours.seen)
+    evidence = grid.evidence_from_image(~seen)
     bp = BeliefPropagation()
     with torch.inference_mode():
         outcome = run(bp, grid, evidence, limits, on_step=on_step)
@@ -68,9 +81,9 @@ def segment_contours(
         "model": name,
         "width": width,
         "height": height,
-        "ink": contours.ink,
-        "threshold": contours.threshold,
-        "contour_seen": int(contours.seen.sum()),
+        "ink": found.ink if found.threshold is not None else None,
+        "threshold": found.threshold,
+        "contour_seen": int(seen.sum()),
         "iterations": outcome.state.iteration,
         "residual": bp.residual(outcome.state),
         "pixels": _counts(labels, [label.lower() for label in grid.label_names], first=0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -361,7 +362,36 @@ def test_a_picture_file_goes_through_the_threshold_dialog(studio: Studio, tmp_pa
     studio.settle()
     assert studio.frame.name == "line.png"
     studio.do("copy_command")
-    assert QApplication.clipboard().text() == f"mrfstudio segment {path} --model small --iterations 15 --ink dark"
+    assert (
+        QApplication.clipboard().text() == f"mrfstudio segment {path} --model small --iterations 15 --ink dark --thin"
+    )
+
+
+def test_a_drawing_with_thick_lines_is_made_small_and_thin_and_the_command_says_so(
+    studio: Studio, tmp_path: Path
+) -> None:
+    path = tmp_path / "thick.png"
+    image = QImage(200, 120, QImage.Format.Format_Grayscale8)
+    image.fill(255)
+    for x, y in itertools.product(range(20, 180), range(50, 70)):
+        image.setPixel(x, y, 0)
+    image.save(str(path))
+    studio.window.files.open(path)
+    dialog = QApplication.activeModalWidget()
+    assert isinstance(dialog, PictureDialog)
+    studio.qtbot.waitUntil(lambda: dialog.picture is not None)
+    assert dialog.picture is not None
+    assert dialog.picture.observed.shape == (24, 40)
+    assert (dialog.picture.observed == 0).any(axis=1).sum() == 1  # one row of pixels is left of four
+    dialog.thin.click()
+    studio.qtbot.waitUntil(lambda: (dialog.picture.observed == 0).any(axis=1).sum() == 4)
+    dialog.thin.click()
+    studio.qtbot.waitUntil(lambda: (dialog.picture.observed == 0).any(axis=1).sum() == 1)
+    dialog.accept()
+    studio.until(lambda: studio.frame.name == "thick.png")
+    studio.settle()
+    studio.do("copy_command")
+    assert QApplication.clipboard().text().endswith("--ink dark --thin --side 40")
 
 
 def test_a_refused_command_is_shown_and_the_form_goes_back(studio: Studio) -> None:

@@ -24,7 +24,7 @@ from mrfstudio.ui.dialogs.previewing import Previewing
 from mrfstudio.ui.theme import px
 
 LARGEST_SIDE = 256
-USUAL_SIDE = 128
+USUAL_SIDE = 40  # figures then are about as large as those that the shipped models learned from
 STEPS = 255
 
 
@@ -50,8 +50,14 @@ class PictureDialog(Previewing):
         self.filled.addItem("Lines: the ink is the contour", False)
         self.filled.addItem("A filled figure: its outline is the contour", True)
         self.filled.setToolTip("Of a filled figure the outline is taken; then the true labels are known too.")
+        self.thin = QCheckBox("Thin to one pixel")
+        self.thin.setChecked(True)
+        self.thin.setToolTip("Make every line one pixel wide, as in the pictures that models learned from.")
         self.side = QSpinBox(minimum=12, maximum=LARGEST_SIDE, value=USUAL_SIDE, suffix=" pixels")
-        self.side.setToolTip("Longer side of the picture to segment. Larger pictures are made smaller first.")
+        self.side.setToolTip(
+            "Longer side of the picture to segment; larger pictures are made smaller first. The shipped models know "
+            "figures as large as digits: 30 to 50 pixels work best, and wide figures stay OUT in larger pictures."
+        )
         self._build()
         self._asker = Asker(controller, "contour_picture", self._show, self.refuse)
         self._connect()
@@ -69,6 +75,7 @@ class PictureDialog(Previewing):
         form.addRow("", self.automatic)
         form.addRow("&Ink", self.ink)
         form.addRow("&What is drawn", self.filled)
+        form.addRow("", self.thin)
         form.addRow("&Longer side", self.side)
         self.arrange(form)
 
@@ -76,7 +83,9 @@ class PictureDialog(Previewing):
         self.threshold.valueChanged.connect(self._moved)
         self.automatic.toggled.connect(self._ask)
         self.ink.currentIndexChanged.connect(self._ask)
+        self.filled.currentIndexChanged.connect(lambda: self.thin.setEnabled(not self.filled.currentData()))
         self.filled.currentIndexChanged.connect(self._ask)
+        self.thin.toggled.connect(self._ask)
         self.side.valueChanged.connect(self._ask)
         self.finished.connect(self._asker.end)
 
@@ -91,6 +100,7 @@ class PictureDialog(Previewing):
             threshold=None if self.automatic.isChecked() else self.threshold.value() / STEPS,
             longest=self.side.value(),
             filled=self.filled.currentData(),
+            thin=self.thin.isChecked(),
         )
 
     def _show(self, picture: Picture) -> None:

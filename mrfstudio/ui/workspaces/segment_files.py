@@ -28,7 +28,7 @@ class Source:
     """The file that the shown picture came from, if a command can read it the same way."""
 
     path: Path
-    ink: str
+    options: tuple[str, ...]
     name: str
 
 
@@ -54,8 +54,11 @@ class SegmentFiles(CanvasFiles):
             return
         self._show(picture)
         exact = dialog.automatic.isChecked() and not dialog.filled.currentData()
-        if isinstance(source, Path) and exact and picture.full_size == picture.observed.shape:
-            self._source = Source(source.absolute(), picture.ink, picture.name)
+        if isinstance(source, Path) and exact:
+            smaller = picture.full_size != picture.observed.shape
+            options = ("--ink", picture.ink, *(["--thin"] if dialog.thin.isChecked() else []))
+            options += ("--side", str(dialog.side.value())) if smaller else ()
+            self._source = Source(source.absolute(), options, picture.name)
 
     def _show(self, picture: Picture) -> None:
         self._source = None
@@ -92,10 +95,10 @@ class SegmentFiles(CanvasFiles):
             self._controller.ask("save_labels", lambda _: self._say(f"The labels are in {path}."), path=str(path))
 
     def direct_command(self, frame: Frame) -> str | None:
-        """`mrfstudio segment …` where the picture is a file as it is and nothing else was said; else None."""
+        """`mrfstudio segment …` where the picture is a file and nothing else was said; else None."""
         lane = frame.lanes[0]
         untouched = self._source is not None and frame.name == self._source.name and not self._edited(frame)
         if not untouched or len(frame.lanes) > 1 or lane.algorithm != "bp" or self._source is None:
             return None
-        options = ["--model", lane.model, "--iterations", str(lane.iteration), "--ink", self._source.ink]
+        options = ["--model", lane.model, "--iterations", str(lane.iteration), *self._source.options]
         return command_line("segment", str(self._source.path), *options)
