@@ -17,6 +17,9 @@ def add(commands: Any) -> None:
         "come out as they were saved.",
     )
     parser.add_argument("session", type=Path, metavar="SESSION", help="a session file (.mrfs) that the window saved")
+    parser.add_argument(
+        "--animation", type=Path, metavar="FILE", help="also draw every iteration into one .gif or .webp file"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -25,6 +28,11 @@ def run(options: argparse.Namespace) -> int:
     from mrfstudio.engine.replay import replay_session
 
     result = replay_session(options.session)
+    if options.animation is not None:
+        from mrfstudio.ui.film import film
+
+        film(options.session, options.animation)
+        result["animation"] = str(options.animation)
     if not print_json(options.json, result):
         print(f"{result['session']}: {result['commands']} commands, {result['iterations']} iterations")
         for lane in result["lanes"]:
@@ -33,4 +41,6 @@ def run(options: argparse.Namespace) -> int:
             print(
                 f"  {lane['model']}, {lane['algorithm']}: {lane['status']} at iteration {lane['iterations']}, {verdict}"
             )
+        if options.animation is not None:
+            print(f"  every iteration is in {options.animation}")
     return DONE

@@ -213,6 +213,18 @@ class Desk(ConvergeDesk):
         write_labels(path, session.workspace.labels(view).argmax(-1))
         return path
 
+    def save_animation(
+        self, workspace: str, path: str, pictures: list[np.ndarray], milliseconds: int, last: int
+    ) -> Aside:
+        """Write pictures of the canvas as one animation."""
+        from mrfstudio.engine.files.animation import write_animation
+
+        def work() -> str:
+            write_animation(path, pictures, milliseconds, last)
+            return path
+
+        return Aside(work)
+
     # Files ------------------------------------------------------------------------------------------------------------
 
     def save_session(self, workspace: str, path: str) -> str:

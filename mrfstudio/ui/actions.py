@@ -55,8 +55,9 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
             window("save_as", "Save as…", "Save the session under another name.", "Ctrl+Shift+S"),
         ),
         (
-            window("export_canvas", "Export canvas…", "Save the canvas as it is shown as a PNG picture.", "Ctrl+E"),
-            window("export_curves", "Export curves…", "Save the curves as PNG or CSV.", "Ctrl+Shift+E"),
+            window("export_canvas", "Export canvas…", "Save the canvas as it is shown, as PNG or SVG.", "Ctrl+E"),
+            window("export_animation", "Export animation…", "Save all iterations as one GIF or WebP that plays them."),
+            window("export_curves", "Export curves…", "Save the curves as PNG, SVG or CSV.", "Ctrl+Shift+E"),
             window("export_graph", "Export graph…", "Save the graph as it is, with its strengths, as .uai or .fg."),
             window("export_labels", "Export labels…", "Save the decoded labels: 0 contour, 1 OUT, 2 IN."),
             window("export_picture", "Export filled-in picture…", "Save the mean at the picture's own size as a PNG."),

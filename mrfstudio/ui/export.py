@@ -1,17 +1,19 @@
-"""Pictures out: the canvas and the curves as PNG, the numbers of the curves as CSV."""
+"""Pictures out: the canvas and the curves as PNG or SVG, the numbers of the curves as CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QPoint, QSaveFile, Qt
-from PySide6.QtGui import QImage, QImageWriter, QPainter
+from PySide6.QtCore import QByteArray, QSaveFile
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from mrfstudio.ui.drawing import Drawing
 from mrfstudio.ui.settings import Settings
 
-PNG, CSV = "PNG picture (*.png)", "Comma-separated numbers (*.csv)"
+PNG, SVG, CSV = "PNG picture (*.png)", "SVG drawing (*.svg)", "Comma-separated numbers (*.csv)"
+GIF, WEBP = "GIF animation (*.gif)", "WebP animation (*.webp)"
 
 
 class ExportError(Exception):
@@ -25,7 +27,7 @@ def ask_path(parent: QWidget, settings: Settings, title: str, name: str, filters
         return None
     path = Path(chosen)
     if not path.suffix:
-        path = path.with_suffix(".csv" if selected == CSV else ".png")
+        path = path.with_suffix(selected.rpartition("*")[2].rstrip(")"))
     settings.folder = str(path.parent)
     return path
 
@@ -40,20 +42,17 @@ def save_picture(image: QImage, path: Path) -> None:
         )
 
 
+def save_drawing(drawing: Drawing, path: Path, title: str = "") -> None:
+    """Write SVG where the name says so, else PNG."""
+    if path.suffix.lower() == ".svg":
+        save_text(drawing.svg(title), path)
+    else:
+        save_picture(drawing.image(), path)
+
+
 def save_text(text: str, path: Path) -> None:
     """Write text, such as the curves' numbers; the old file stays until the new one is complete."""
     file = QSaveFile(str(path))
     written = file.open(QSaveFile.OpenModeFlag.WriteOnly) and file.write(text.encode()) >= 0
     if not (written and file.commit()):
         raise ExportError(f"{path} cannot be written ({file.errorString()}): choose another place.")
-
-
-def picture_of(widget: QWidget, scale: float = 2.0) -> QImage:
-    """A widget as it looks now, at `scale` pixels for each of its own."""
-    image = QImage(widget.size() * scale, QImage.Format.Format_ARGB32_Premultiplied)
-    image.setDevicePixelRatio(scale)
-    image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    widget.render(painter, QPoint())
-    painter.end()
-    return image

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QLineF, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QPainter, QPen, QPolygonF
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPainter, QPen, QPolygonF
 
 from mrfstudio.ui.colours import LIGHT, faded
-from mrfstudio.ui.export import save_picture, save_text
+from mrfstudio.ui.drawing import Drawing
+from mrfstudio.ui.export import save_drawing
 from mrfstudio.ui.panels.axes import Range, tick_texts, ticks
 from mrfstudio.ui.panels.plot import DASHES
 
@@ -54,36 +54,19 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
         global _application
         _application = QGuiApplication([])
     folder.mkdir(parents=True, exist_ok=True)
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    image = QImage(SIZE * SCALE, QImage.Format.Format_RGB32)
-    image.fill(QColor(LIGHT.surface))
-    painter = QPainter(image)
-    painter.scale(SCALE, SCALE)
-    _Painting(painter, figure).all()
-    painter.end()
-    save_picture(image, png)
-    save_text(as_svg(figure), svg)
-    return [png, svg]
+    drawing = drawing_of(figure)
+    paths = [folder / f"{name}{ending}" for ending in (".png", ".svg")]
+    for path in paths:
+        save_drawing(drawing, path, figure.title)
+    return paths
 
 
 _application: QGuiApplication | None = None  # kept: letters need one, and a benchmark has none of its own
 
 
-def as_svg(figure: Figure) -> str:
-    """The figure as SVG text."""
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    generator = QSvgGenerator()
-    generator.setOutputDevice(buffer)
-    generator.setSize(SIZE)
-    generator.setViewBox(QRectF(0, 0, SIZE.width(), SIZE.height()))
-    generator.setTitle(figure.title)
-    painter = QPainter(generator)
-    painter.fillRect(QRectF(0, 0, SIZE.width(), SIZE.height()), QColor(LIGHT.surface))
-    _Painting(painter, figure).all()
-    painter.end()
-    data: QByteArray = buffer.data()
-    return bytes(data.data()).decode()
+def drawing_of(figure: Figure) -> Drawing:
+    """The figure, ready to be painted anywhere."""
+    return Drawing(SIZE, lambda painter: _Painting(painter, figure).all(), SCALE, LIGHT.surface)
 
 
 class _Painting:

@@ -5,9 +5,6 @@ The pictures are of the real window with the real engine; the README shows them.
 
 from __future__ import annotations
 
-import os
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,20 +12,18 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from mrfstudio.engine.commands import AddLane, NewGraph, Paint, RemoveLane, SetEvidence, SetSpeed, SetStrength
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Frame
-from mrfstudio.ui.app import Start, make_app
 from mrfstudio.ui.dialogs.crop import CropDialog
 from mrfstudio.ui.dialogs.example import ExampleDialog
 from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.dialogs.simple import NewDrawing, TextDialog, about_text
+from mrfstudio.ui.headless import headless_window, wait_until
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.main_window import MainWindow
-from mrfstudio.ui.settings import Settings
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace
 from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
 from mrfstudio.ui.workspaces.segment import SegmentWorkspace
@@ -40,11 +35,8 @@ COMPARED: tuple[tuple[str, dict[str, float]], ...] = (
     ("trw", {}),
     ("mean-field", {}),
 )
-HOME = "MRFSTUDIO_HOME"
 TRAINING_PATIENCE = 600.0
 """Seconds for the training of the tour, which gives way to everything else on the machine."""
-PATIENCE = 120.0
-"""Seconds for one picture: a busy machine may take long to load torch."""
 
 
 def render(out: Path) -> list[Path]:
@@ -54,27 +46,10 @@ def render(out: Path) -> list[Path]:
     except OSError as problem:
         reason = problem.strerror or type(problem).__name__
         raise StudioError(f"{out} cannot be made ({reason}): choose another folder.") from None
-    if QApplication.instance() is None:
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    app = make_app()
     paths: list[Path] = []
-    with tempfile.TemporaryDirectory(prefix="mrfstudio-tour-") as folder:
-        # Settings and runs of its own: a tour neither shows nor changes what a person has set or trained.
-        home, os.environ[HOME] = os.environ.get(HOME), folder
-        start = Start(app, settings=Settings(Path(folder, "settings.ini")))
-        try:
-            for theme in ("light", "dark"):
-                paths += Tour(start.window, out, theme).all()
-        finally:
-            start.window.files.discard()
-            start.window.close()
-            start.finish()
-            start.window.deleteLater()
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-            if home is None:
-                del os.environ[HOME]
-            else:
-                os.environ[HOME] = home
+    with headless_window() as window:
+        for theme in ("light", "dark"):
+            paths += Tour(window, out, theme).all()
     return paths
 
 
@@ -313,16 +288,6 @@ class Tour:
         if not widget.grab().save(str(path)):
             raise StudioError(f"{path} could not be written: choose another folder.")
         return path
-
-
-def wait_until(ready: Callable[[], bool], messages: list[str], patience: float = PATIENCE) -> None:
-    """Let the window live until `ready`; says what it last said if that takes too long."""
-    end = time.monotonic() + patience
-    while not ready():
-        if time.monotonic() > end:
-            raise StudioError(f"The tour waited {patience:.0f} s in vain. {' '.join(messages[-1:])}")
-        QApplication.processEvents()
-        time.sleep(0.002)
 
 
 def ring() -> np.ndarray:

@@ -648,7 +648,7 @@ def test_a_preview_shows_other_observations_and_goes_away(canvas: Canvas) -> Non
 
 def test_the_export_has_whole_pixels_and_no_ring(canvas: Canvas) -> None:
     canvas.pointer = QPointF(200, 200)
-    image = canvas.render_image(scale=5)
+    image = canvas.drawing(scale=5).image()
     assert (image.width(), image.height()) == (80, 80)
     blocks = pixels(image).reshape(16, 5, 16, 5, 3)
     assert (blocks == blocks[:, :1, :, :1]).all()
@@ -696,7 +696,9 @@ def test_layers_look_as_they_did(qtbot: QtBot, colours: object, layers: str) -> 
     canvas.set_frame(frame(lane(pictures=all_pictures()), layers=given_layers))
     canvas.set_visible_layers(dict.fromkeys(layers.split(), 1.0))
     canvas.set_residual_direction(2)
-    assert_looks_like(canvas.render_image(scale=8), f"canvas-{'dark' if dark else 'light'}-{layers.replace(' ', '-')}")
+    assert_looks_like(
+        canvas.drawing(scale=8).image(), f"canvas-{'dark' if dark else 'light'}-{layers.replace(' ', '-')}"
+    )
 
 
 def test_pixels_that_a_model_hardly_knows_still_differ_on_the_map_of_deviations() -> None:

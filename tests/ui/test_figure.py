@@ -40,7 +40,7 @@ def test_a_figure_is_a_png_and_an_svg_with_its_words(qtbot: QtBot, tmp_path: Pat
 
 def test_one_point_and_equal_values_still_have_axes(qtbot: QtBot) -> None:
     line = figure.Line("alone", [2.0], [3.0])
-    assert "alone" in figure.as_svg(figure.Figure("t", "x", "y", (line,)))
+    assert "alone" in figure.drawing_of(figure.Figure("t", "x", "y", (line,))).svg()
 
 
 def test_bench_writes_figures_where_asked_and_keeps_its_json(

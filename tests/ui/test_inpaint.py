@@ -186,15 +186,15 @@ def test_the_wipe_shows_before_left_of_the_line(studio: Studio) -> None:
     studio.do("hide_all")
     studio.settle()
     canvas = studio.canvas
-    after = pixels(canvas.render_image(10))
+    after = pixels(canvas.drawing(10).image())
     canvas.setFocus()
     studio.key(Qt.Key.Key_W)
     assert canvas.scene.wipe == 1.0
-    before = pixels(canvas.render_image(10))
+    before = pixels(canvas.drawing(10).image())
     assert np.ptp(before[100:180, 100:180].reshape(-1, 3), axis=0).max() == 0  # nothing but "unknown"
     studio.inpaint.wipe.slider.setValue(50)
     assert canvas.scene.wipe == 0.5
-    half = pixels(canvas.render_image(10))
+    half = pixels(canvas.drawing(10).image())
     assert np.array_equal(half[:, :138], before[:, :138])
     assert np.array_equal(half[:, 142:], after[:, 142:])
     studio.key(Qt.Key.Key_W)

@@ -30,7 +30,7 @@ from mrfstudio.ui.panels.curves import Curves
 from mrfstudio.ui.panels.heat_map import DirectionMaps, HeatMap
 from mrfstudio.ui.panels.histogram import Histogram
 from mrfstudio.ui.panels.inspector import Inspector
-from mrfstudio.ui.panels.iteration_strip import IterationStrip
+from mrfstudio.ui.panels.iteration_strip import MOST, IterationStrip
 from mrfstudio.ui.panels.layer_list import LayerList
 from mrfstudio.ui.panels.legend import Legend
 from mrfstudio.ui.panels.number_box import NumberBox, Scale
@@ -610,8 +610,34 @@ def test_the_strip_follows_edits_and_cuts(strip: IterationStrip) -> None:
     strip.set_frame(frame(lane(8, strip=((8, small(8)),)), iteration=8, cut=7))
     assert sorted(strip.pictures) == list(range(1, 9))
     strip.set_frame(frame(lane(9, base=8, strip=((9, small(1)),)), iteration=9, cut=8))
-    assert sorted(strip.pictures) == [9]
     assert strip.place(9).left() < 20
+    assert strip.iteration_at(strip.place(9).center().x()) == 9
+    assert strip.iteration_at(strip.place(10).center().x()) is None
+
+
+def test_pictures_stay_for_who_goes_back_before_an_edit_and_forward_again(strip: IterationStrip) -> None:
+    strip.set_frame(frame(lane(15, strip=tuple((i, small(i)) for i in range(1, 16))), iteration=15))
+    strip.set_frame(frame(lane(30, base=15, strip=tuple((i, small(i - 15)) for i in range(16, 31))), iteration=30))
+    for base, iteration in ((0, 4), (15, 20)):
+        strip.set_frame(frame(lane(iteration, base=base), iteration=iteration))
+        shown = range(base + 1, base + 16)
+        assert [strip.iteration_at(strip.place(i).center().x()) for i in shown] == list(shown)
+    for first in range(30, 900, 15):
+        many = tuple((i, small(1)) for i in range(first + 1, first + 16))
+        strip.set_frame(frame(lane(first + 15, base=first, strip=many), iteration=first + 15))
+    assert len(strip.pictures) <= MOST
+    assert set(range(886, 901)) <= set(strip.pictures)
+
+
+def test_each_lane_has_a_strip_of_its_own(strip: IterationStrip) -> None:
+    one, two = small(2), small(9)
+    strip.set_frame(frame(lane(1, strip=((1, one),)), lane(1, number=1, strip=((1, two),)), iteration=1))
+    assert strip.pictures[1] is one
+    strip.lane = 1
+    assert strip.pictures[1] is two
+    strip.set_frame(frame(lane(2, number=1), iteration=2))
+    strip.lane = 0
+    assert strip.pictures == {}
 
 
 def test_arrow_keys_walk_along_the_strip(strip: IterationStrip) -> None:

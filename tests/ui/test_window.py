@@ -486,15 +486,20 @@ def test_a_graph_with_many_states_is_shown(studio: Studio, tmp_path: Path) -> No
 
 
 def test_pictures_and_numbers_can_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = iter(
-        [tmp_path / "canvas.png", tmp_path / "curves.png", tmp_path / "curves.csv", tmp_path / "no" / "x.png"]
-    )
+    names = ["canvas.png", "curves.png", "curves.csv", "drawing", "curves.svg", "no/x.png"]
+    chosen = iter([tmp_path / name for name in names])
     monkeypatch.setattr(
-        "mrfstudio.ui.export.QFileDialog.getSaveFileName", lambda *_: (str(next(chosen)), "PNG picture (*.png)")
+        "mrfstudio.ui.export.QFileDialog.getSaveFileName", lambda *_: (str(next(chosen)), "SVG drawing (*.svg)")
     )
     studio.do("export_canvas")
     studio.do("export_curves")
     studio.do("export_curves")
+    studio.do("export_canvas")
+    studio.do("export_curves")
+    assert "<image" in (tmp_path / "drawing.svg").read_text(encoding="utf-8")  # the ending is the chosen kind's
+    curves = (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert "residual" in curves  # letters stay letters
+    assert "polyline" in curves
     assert QImage(str(tmp_path / "canvas.png")).width() >= 900
     assert QImage(str(tmp_path / "curves.png")).width() > 400
     lines = (tmp_path / "curves.csv").read_text(encoding="utf-8").splitlines()

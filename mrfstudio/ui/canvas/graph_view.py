@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.answers import Swings
@@ -16,6 +16,7 @@ from mrfstudio.ui.canvas.graph_picture import GraphPicture
 from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.canvas.transform import LARGEST, MARGIN, SMALLEST, Transform
 from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.drawing import Drawing
 from mrfstudio.ui.panels.inspector import percent
 from mrfstudio.ui.theme import px
 
@@ -261,19 +262,16 @@ class GraphView(Surface):
             return None
         return self.transform.to_widget(*graph.positions[node].tolist())
 
-    def render_image(self) -> QImage:
+    def drawing(self) -> Drawing:
         """The graph without marks of the pointer, for export: the whole of it, twice as fine as on the screen."""
-        kept = self.transform, self.pointer, self.picture.hovered_node, self.picture.hovered_edge
-        self.transform, self.pointer = self.fitting(), None
-        self.picture.hovered_node = self.picture.hovered_edge = None
-        image = QImage(self.size() * 2, QImage.Format.Format_RGB32)
-        image.fill(QColor(colours_of(self).paper))
-        painter = QPainter(image)
-        painter.scale(2, 2)
-        self.picture.paint(painter, self.transform, (self.height(), self.width()), colours_of(self))
-        painter.end()
-        self.transform, self.pointer, self.picture.hovered_node, self.picture.hovered_edge = kept
-        return image
+
+        def paint(painter: QPainter) -> None:
+            kept = self.picture.hovered_node, self.picture.hovered_edge
+            self.picture.hovered_node = self.picture.hovered_edge = None
+            self.picture.paint(painter, self.fitting(), (self.height(), self.width()), colours_of(self))
+            self.picture.hovered_node, self.picture.hovered_edge = kept
+
+        return Drawing(self.size(), paint, 2.0, colours_of(self).paper)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

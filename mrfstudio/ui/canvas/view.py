@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSizeF, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.commands import Command
@@ -23,6 +23,7 @@ from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.canvas.tools import Target, ToolBox
 from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.drawing import Drawing
 
 EMPTY = "Nothing here yet.\nOpen or paste a picture, choose a digit or a shape, or start drawing."
 
@@ -141,18 +142,18 @@ class CanvasBase(Surface):
         self.pinned = pixel
         self.update()
 
-    def render_image(self, scale: int | None = None) -> QImage:
+    def drawing(self, scale: int | None = None) -> Drawing:
         """The picture without the marks of the pointer, for export; about 1000 pixels wide unless `scale` is given."""
         height, width = self.scene.shape
         factor = scale or max(1, 1000 // max(height, width, 1))
-        image = QImage(max(width * factor, 1), max(height * factor, 1), QImage.Format.Format_RGB32)
-        image.fill(QColor(colours_of(self).paper))
-        painter = QPainter(image)
         transform = Transform(float(factor), 0.0, 0.0)
-        self.scene.paint(painter, transform)
-        painting.paint_arrows(self, painter, transform)
-        painter.end()
-        return image
+
+        def paint(painter: QPainter) -> None:
+            self.scene.paint(painter, transform)
+            painting.paint_arrows(self, painter, transform)
+
+        size = QSize(max(width * factor, 1), max(height * factor, 1))
+        return Drawing(size, paint, paper=colours_of(self).paper)
 
     # Tools ------------------------------------------------------------------------------------------------------------
 

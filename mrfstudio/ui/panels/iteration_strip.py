@@ -16,6 +16,7 @@ from mrfstudio.ui.colours import colours_of, faded
 from mrfstudio.ui.theme import px
 
 COUNT = 15
+MOST = 300  # pictures that are kept
 TALLEST = 46  # design pixels of a square
 
 
@@ -29,9 +30,8 @@ class IterationStrip(QWidget):
         self.lane = lane
         self.base = 0
         self.iteration = 0
-        self.pictures: dict[int, np.ndarray] = {}
-        """By iteration: (h, w, labels) uint8 of 255 × belief, or (h, w) uint8 grey levels."""
-        self._drawn: dict[int, np.ndarray] = {}
+        self._lanes: dict[int, dict[int, np.ndarray]] = {}
+        self._drawn: dict[tuple[int, int], np.ndarray] = {}  # by lane and iteration
         self._hover: int | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -49,25 +49,39 @@ class IterationStrip(QWidget):
             return
         if frame.cut is not None:
             last = frame.cut
-            self._keep(lambda iteration: iteration <= last)
-        self.base = lane.base
-        for iteration, picture in lane.strip:
-            self.pictures[iteration] = picture
-            self._drawn.pop(iteration, None)
-        self._keep(lambda iteration: self.base < iteration <= self.base + COUNT)
-        self.iteration = frame.iteration
+            for number in self._lanes:
+                self._keep(number, lambda iteration: iteration <= last)
+        for each in frame.lanes:
+            known = self._lanes.setdefault(each.lane, {})
+            for iteration, picture in each.strip:
+                known[iteration] = picture
+                self._drawn.pop((each.lane, iteration), None)
+            if len(known) > MOST:  # those of other edits stay for who goes back to them, but not for ever
+                middle = each.base + COUNT // 2
+                near = set(sorted(known, key=lambda iteration: abs(iteration - middle))[:MOST])
+                self._keep(each.lane, near.__contains__)
+        for gone in set(self._lanes) - {each.lane for each in frame.lanes}:
+            self._keep(gone, lambda iteration: False)
+            del self._lanes[gone]
+        self.base, self.iteration = lane.base, frame.iteration
         self.update()
+
+    @property
+    def pictures(self) -> dict[int, np.ndarray]:
+        """Of the lane by iteration: (h, w, labels) uint8 of 255 × belief, or (h, w) uint8 grey levels."""
+        return self._lanes.setdefault(self.lane, {})
 
     def clear(self) -> None:
         self.base = self.iteration = 0
-        self.pictures.clear()
+        self._lanes.clear()
         self._drawn.clear()
         self.update()
 
-    def _keep(self, wanted: Callable[[int], bool]) -> None:
-        for iteration in [each for each in self.pictures if not wanted(each)]:
-            del self.pictures[iteration]
-            self._drawn.pop(iteration, None)
+    def _keep(self, lane: int, wanted: Callable[[int], bool]) -> None:
+        pictures = self._lanes[lane]
+        for iteration in [each for each in pictures if not wanted(each)]:
+            del pictures[iteration]
+            self._drawn.pop((lane, iteration), None)
 
     # Geometry ---------------------------------------------------------------------------------------------------------
 
@@ -92,7 +106,7 @@ class IterationStrip(QWidget):
     def iteration_at(self, x: float) -> int | None:
         """The iteration under a position that has a picture, else None."""
         index = self.base + 1 + int(x / (self.width() / COUNT))
-        return index if index in self.pictures else None
+        return index if index in self.pictures and index <= self.base + COUNT else None
 
     # Painting ---------------------------------------------------------------------------------------------------------
 
@@ -123,12 +137,13 @@ class IterationStrip(QWidget):
         return iteration == self._hover and iteration in self.pictures
 
     def _image(self, iteration: int) -> np.ndarray:
-        if iteration not in self._drawn:
+        key = self.lane, iteration
+        if key not in self._drawn:
             look = Look(dark=colours_of(self).name == "dark")
             picture = self.pictures[iteration]
             drawn = grey(picture, look) if picture.ndim == 2 else belief(picture.astype(np.float32) / 255, look)
-            self._drawn[iteration] = np.ascontiguousarray(drawn, np.uint32)
-        return self._drawn[iteration]
+            self._drawn[key] = np.ascontiguousarray(drawn, np.uint32)
+        return self._drawn[key]
 
     # Hands ------------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
 
 from mrfstudio.engine.frames import Frame
 from mrfstudio.ui.dialogs.simple import TextDialog, show_dialog
-from mrfstudio.ui.export import picture_of
+from mrfstudio.ui.drawing import Drawing, drawing_of
 from mrfstudio.ui.files import MODELS, SESSION_ENDING
 from mrfstudio.ui.workspaces.exports import Exports
 from mrfstudio.ui.workspaces.image_workspace import ImageWorkspace
@@ -81,10 +81,10 @@ class CanvasFiles(Exports):
 
     # Out --------------------------------------------------------------------------------------------------------------
 
-    def canvas_image(self) -> QImage:
+    def canvas_drawing(self) -> Drawing:
         """What is shown: one lane alone, or both as they stand side by side."""
         canvases = self._canvases.canvases
-        return picture_of(canvases) if canvases.comparing else canvases.first.render_image()
+        return drawing_of(canvases) if canvases.comparing else canvases.first.drawing()
 
     def show_card(self) -> None:
         frame = self._controller.newest

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
-from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog
 
 from mrfstudio.engine.frames import Frame
+from mrfstudio.ui.drawing import Drawing
 from mrfstudio.ui.workspaces.exports import Exports
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class ConvergeFiles(Exports):
     def _curves(self) -> Any:
         return self._workspace.curves
 
-    def canvas_image(self) -> QImage:
-        return self._workspace.canvas.render_image()
+    def canvas_drawing(self) -> Drawing:
+        return self._workspace.canvas.drawing()
 
     # In ---------------------------------------------------------------------------------------------------------------
 

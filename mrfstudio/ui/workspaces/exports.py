@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
-from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.drawing import Drawing, drawing_of
+from mrfstudio.ui.export import CSV, GIF, PNG, SVG, WEBP, ExportError, ask_path, save_drawing, save_text
+from mrfstudio.ui.recorder import Recorder
 from mrfstudio.ui.workspaces.base import Workspace
 
 
@@ -21,6 +22,7 @@ class Exports(QObject):
         super().__init__(workspace)
         self._owner = workspace
         self._controller, self._settings = workspace.controller, workspace.settings
+        self.recorder = Recorder(self._controller, workspace.canvas, lambda: self.canvas_drawing().image())
 
     @property
     def _window(self) -> QWidget:
@@ -36,29 +38,36 @@ class Exports(QObject):
         """The panel of curves with `to_csv`; None before it is made."""
         raise NotImplementedError
 
-    def canvas_image(self) -> QImage:
+    def canvas_drawing(self) -> Drawing:
         """What the canvas shows."""
         raise NotImplementedError
 
     def export_canvas(self) -> None:
-        path = ask_path(self._window, self._settings, "Export canvas", f"{self._name}.png", [PNG])
+        path = ask_path(self._window, self._settings, "Export canvas", f"{self._name}.png", [PNG, SVG])
         if path is not None:
-            self._save(lambda: save_picture(self.canvas_image(), path), path)
+            self._save(lambda: save_drawing(self.canvas_drawing(), path, self._name), path)
 
     def export_curves(self) -> None:
         curves = self._curves
         if curves is None:
             return
-        path = ask_path(self._window, self._settings, "Export curves", f"{self._name}-curves.png", [PNG, CSV])
+        path = ask_path(self._window, self._settings, "Export curves", f"{self._name}-curves.png", [PNG, SVG, CSV])
         if path is None:
             return
         if path.suffix.lower() == ".csv":
             self._save(lambda: save_text(curves.to_csv(), path), path)
         else:
-            self._save(lambda: save_picture(picture_of(curves), path), path)
+            self._save(lambda: save_drawing(drawing_of(curves), path, self._name), path)
+
+    def export_animation(self) -> None:
+        """Ask where to, then go through all iterations and draw the canvas at each."""
+        name = f"{self._name}.gif"
+        path = ask_path(self._window, self._settings, "Export animation", name, [GIF, WEBP])
+        if path is not None:
+            self.recorder.record(path)
 
     def copy_picture(self) -> None:
-        QApplication.clipboard().setImage(self.canvas_image())
+        QApplication.clipboard().setImage(self.canvas_drawing().image())
         self._say("The canvas is in the clipboard.")
 
     def _copy(self, line: str) -> None:

@@ -10,7 +10,8 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mrfstudio.engine.training_frames import RunNote, RunView
-from mrfstudio.ui.export import CSV, PNG, ExportError, ask_path, picture_of, save_picture, save_text
+from mrfstudio.ui.drawing import drawing_of
+from mrfstudio.ui.export import CSV, PNG, SVG, ExportError, ask_path, save_drawing, save_text
 from mrfstudio.ui.panels.run_series import RunSeries
 
 if TYPE_CHECKING:
@@ -211,14 +212,14 @@ class TrainRuns(QObject):
             self._say("There are no curves yet: start a run first.")
             return
         name = f"{shown.name.replace(' ', '-')}-curves.png"
-        path = ask_path(self._window, self._workspace.settings, "Export curves", name, [PNG, CSV])
+        path = ask_path(self._window, self._workspace.settings, "Export curves", name, [PNG, SVG, CSV])
         if path is None:
             return
         try:
             if path.suffix.lower() == ".csv":
                 save_text(plots.curves.to_csv(), path)
             else:
-                save_picture(picture_of(plots), path)
+                save_drawing(drawing_of(plots), path, shown.name)
         except ExportError as error:
             self._say(str(error))
         else:
