@@ -263,6 +263,24 @@ def test_annealing_finds_what_a_saturated_start_misses() -> None:
     assert errors[True] < errors[False]
 
 
+def test_scores_of_their_own_bring_triangles_nearer_to_the_minimum() -> None:
+    """A shared readout gives a triangle only the sum of what its nodes ask for."""
+    away = {True: 0.0, False: 0.0}
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        edges = [(i, j) for i in range(9) for j in range(i + 1, 9)]
+        graph = FactorGraph.ising(edges, rng.normal(size=36), rng.normal(size=9))
+        given = graph.no_evidence()
+        settled = run(GeneralizedBP(), graph, given, Limits(iterations=500, tolerance=1e-6))
+        assert settled.converged
+        minimum = GeneralizedBP().beliefs(graph, given, settled.state)
+        for own in away:
+            renn = RegionEnergyNetwork(own_scores=own)
+            state = run(renn, graph, given, Limits(iterations=200, tolerance=0)).state
+            away[own] += float((renn.beliefs(graph, given, state) - minimum).abs().mean())
+    assert away[True] < 0.6 * away[False]
+
+
 def test_evidence_that_comes_later_is_taken_up_at_once() -> None:
     """The start is kept as a distance from the potentials, so an edit moves the beliefs without a new start."""
     graph = ising_grid(3, 3, field=0.5, seed=6)

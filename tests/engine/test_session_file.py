@@ -150,6 +150,30 @@ def test_messages_of_another_model_are_computed_again(tmp_path: Path) -> None:
     assert again.document.same(session.document)
 
 
+@pytest.mark.parametrize("change", ["fewer numbers", "a field less"])
+def test_a_state_in_another_layout_is_computed_again_and_said_to_be(tmp_path: Path, change: str) -> None:
+    session = worked(graph_session(), SetAlgorithm(0, "renn", {"embedding": 8}), AddLane("weak", "bp", {}), Step(3))
+    path = save_session(session, tmp_path / "a.mrfs")
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    messages = dict(np.load(io.BytesIO(members["messages.npz"])))
+    if change == "fewer numbers":
+        messages |= {name: messages[name][:-40] for name in ("0 parameters", "0 first", "0 second")}
+    else:
+        del messages["0 offset"]
+    buffer = io.BytesIO()
+    np.savez(buffer, **messages)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**members, "messages.npz": buffer.getvalue()}.items():
+            archive.writestr(name, content)
+    again = load_session(path)
+    frames = run(again)
+    assert "another version of MRF Studio" in frames[0].message
+    assert "Region-based energy network" in frames[0].message
+    assert "computed again" in frames[0].message
+    assert_same_moment(again.moment, session.moment)
+
+
 def test_a_session_without_a_step_is_stored_too(tmp_path: Path) -> None:
     session = worked(graph_session(), SetAlgorithm(0, "mean-field"))
     save_session(session, tmp_path / "a.mrfs")

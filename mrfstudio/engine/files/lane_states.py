@@ -53,7 +53,7 @@ def state_arrays(moment: Moment, lanes: list[dict[str, Any]]) -> dict[str, np.nd
 def lane_with_state(
     stage: Stage, moment: Moment, values: dict[str, Any], messages: dict[str, np.ndarray]
 ) -> Lane | str:
-    """The lane with its stored state, or the name of its model if that has changed."""
+    """The lane with its stored state, or why that state is of no use now, as the beginning of a sentence."""
     lane = moment.lane(values["number"])
     if any(type(values[name]) is not kind for name, kind in _LANE_FIELDS.items()) or values["status"] not in ENDINGS:
         raise ValueError("a lane's counters are not what they should be")
@@ -62,15 +62,19 @@ def lane_with_state(
     if "state" not in values:
         return lane
     if values["model"] != stage.workspace.fingerprint(lane.model):
-        return lane.model_name
+        return f"The model {lane.model_name} is not the one this session was saved with"
     first = stage.first_state(moment.document, lane)
-    state = replace(first, **_state_fields(first, lane.number, values["state"], messages))
-    if not compatible(state, first) or state.iteration < 1:
-        return lane.model_name
+    found = _state_fields(first, lane.number, values["state"], messages)
+    state = None if found is None else replace(first, **found)
+    if state is None or not compatible(state, first) or state.iteration < 1:
+        return f"This session is of another version of MRF Studio, whose {lane.algorithm.title} kept other numbers"
     return replace(lane, state=state)
 
 
-def _state_fields(first: State, number: int, plain: dict[str, Any], messages: dict[str, np.ndarray]) -> dict[str, Any]:
+def _state_fields(
+    first: State, number: int, plain: dict[str, Any], messages: dict[str, np.ndarray]
+) -> dict[str, Any] | None:
+    """The fields of a state; None where a file has none of them, because states had others when it was written."""
     found: dict[str, Any] = {}
     for field in fields(first):
         value = plain.get(field.name)
@@ -79,6 +83,8 @@ def _state_fields(first: State, number: int, plain: dict[str, Any], messages: di
             found[field.name] = tuple(torch.from_numpy(messages[name]) for name in names)
         elif field.name in plain:
             found[field.name] = value
-        else:
+        elif f"{number} {field.name}" in messages:
             found[field.name] = torch.from_numpy(messages[f"{number} {field.name}"])
+        else:
+            return None
     return found

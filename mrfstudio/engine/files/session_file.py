@@ -306,7 +306,7 @@ def _put_messages(
             kept = tuple(lane for lane in filled if isinstance(lane, Lane))
             timeline.put(replace(moment, iteration=iteration, lanes=kept))
             return ""
-        note = f"The model {changed} is not the one this session was saved with: messages are being computed again."
+        note = f"{changed}: messages are being computed again."
     timeline.seek(iteration)
     return note
 

@@ -70,6 +70,11 @@ class EnergyNetwork(OnRegions):
         high=64,
         advanced=True,
     )
+    own_scores: bool = flag(
+        True,
+        "Beside what the layers give, every region has scores of its own; without them the layers alone must do.",
+        advanced=True,
+    )
     seed: int = integer(0, "The same seed begins with the same network.", low=0)
 
     @property
@@ -85,10 +90,8 @@ class EnergyNetwork(OnRegions):
     def network(self, graph: FactorGraph) -> RegionNetwork:
         """The network for a graph's regions, made once."""
         tables = self.tables(graph)
-        key = ("region network", id(tables), self.embedding, self.attention, self.residual_layers)
-        return graph.structural(
-            key, lambda: RegionNetwork(tables, self.embedding, self.attention, self.residual_layers)
-        )
+        shape = (self.embedding, self.attention, self.residual_layers, self.own_scores)
+        return graph.structural(("region network", id(tables), *shape), lambda: RegionNetwork(tables, *shape))
 
     def penalty_at(self, iteration: int) -> float:
         """λ of a step, counted from 0."""

@@ -1,11 +1,13 @@
 """The inference network of `renn` and `bethe-net`: from node embeddings to scores of root regions.
 
-    e_i → attention → residual layers → scores of a root's table, linear in the vectors of its variables
+    e_i → attention → residual layers → scores of a root's table, linear in the vectors of its variables,
+                                        plus a table of the root's own
 
 One embedding e_i for each variable; attention stays within a connected part of the graph, so that a graph of several
-parts is several graphs in one batch. Potentials are no input: the embeddings are found for one graph. Without any layer
-the scores themselves are the parameters. All parameters lie in one flat vector, which states can hold and one
-optimiser step can move at once.
+parts is several graphs in one batch. The readout is shared by all roots of one shape and can give (i, j, k) only a sum
+of what i, j and k ask for. Triangles of a complete graph need more, so each root has scores of its own beside it.
+Potentials are no input: the embeddings are found for one graph. Without any layer the scores themselves are the
+parameters. All parameters lie in one flat vector, which states can hold and one optimiser step can move at once.
 """
 
 from __future__ import annotations
@@ -26,6 +28,10 @@ from mrfstudio.engine.regions.tables import RegionTables
 WIDE = 1024
 """Entries of a table above which its scores go through a bottleneck: a full readout would have millions of weights."""
 BOTTLENECK = 32
+OWN = 50.0
+"""Scale of the roots' own scores: at the usual learning rate of 0.002 they move by 0.1 in a step, as scores without a
+network do best.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +50,8 @@ class _Readout:
 class RegionNetwork:
     """Shapes of the parameters for one region graph, and the scores that they give."""
 
-    def __init__(self, tables: RegionTables, width: int, attention: int, residual: int) -> None:
-        self.tables, self.width = tables, width
+    def __init__(self, tables: RegionTables, width: int, attention: int, residual: int, own: bool = True) -> None:
+        self.tables, self.width, self.own = tables, width, own
         self.attention, self.residual = attention, residual
         shapes: dict[tuple[int, ...], list[int]] = {}
         for root in tables.regions.roots.tolist():
@@ -83,7 +89,7 @@ class RegionNetwork:
                 found.append(((inputs, BOTTLENECK), inputs**-0.5))
                 inputs = BOTTLENECK
             found += [((inputs, readout.size), 0.0), ((1, readout.size), 0.0)]
-        return found
+        return [*found, ((self.tables.size,), 0.0)] if self.own else found
 
     def start(self, seed: int, device: torch.device, batch: Sequence[int] = ()) -> Tensor:
         """Parameters to begin with, (*batch, parameters), in 32 bits: more would only make steps slower."""
@@ -117,7 +123,7 @@ class RegionNetwork:
                 inputs = inputs @ next(given)
             values = inputs @ next(given) + next(given)
             flat = flat.index_copy(-1, readout.entries.to(nodes.device), values.flatten(-2))
-        return flat
+        return flat + OWN * next(given) if self.own else flat
 
     def _attended(self, nodes: Tensor, compare: Tensor, value: Tensor) -> Tensor:
         """Attention with one head of every node to the nodes of its own part. With one head, queries and keys only
