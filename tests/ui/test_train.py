@@ -197,7 +197,7 @@ def test_a_run_is_watched_paused_stepped_changed_looked_back_used_and_stopped(st
     studio.do("play_pause")
     until(studio, lambda: workspace.active is not None and workspace.active.state == "running")
     studio.do("stop_training")
-    assert "stopping after this batch" in workspace.bar.words.text()
+    assert "stopping" in workspace.bar.words.text()
     assert not workspace.bar.pause_button.isEnabled()
     until(studio, lambda: workspace.active is None)
     assert workspace.look.shown is not None
@@ -310,6 +310,7 @@ def test_yesterdays_runs_are_there_compared_renamed_repeated_and_deleted(
     until(studio, lambda: "new" not in names())
     assert workspace.look.shown is None
     assert workspace.look.snapshot is None
+    until(studio, lambda: studio.window.badge.text == "no run in view")
     assert {note.name for note in RunStore(home / "runs").all()} >= {"ancient", "middle"}
     table.choose(table.model.notes[row(workspace, "middle")].run)
     studio.qtbot.mouseClick(table.buttons["show"], Qt.MouseButton.LeftButton)

@@ -176,7 +176,7 @@ class TrainWorkspace(Workspace):
         self.bar.set_state(self.active, shown, self.choices is not None, len(self.snapshots.steps), self.stopping)
         note = self.active or shown
         if note is not None and self.stopping:
-            self.bar.set_words(f"{note.name}: stopping after this batch…", None)
+            self.bar.set_words(f"{note.name}: stopping and keeping the best model…", None)
         elif note is not None:
             self.bar.set_words(*progress_words(note, self.active is not None, self._update), note.sentence)
         else:
@@ -196,6 +196,8 @@ class TrainWorkspace(Workspace):
         note = self.active or self.look.shown
         if note is None and self.choices is None:
             return "idle", "loading the engine…", "Runs and plans are read as soon as it is there."
+        if note is None and self.table.model.notes:
+            return "idle", "no run in view", "Press Start to begin a run, or Show under Runs to look at one."
         return status_words(note, None if note is None else self.series.get(note.run))
 
     def undoable(self) -> tuple[str, str] | None:
