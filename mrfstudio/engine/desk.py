@@ -322,6 +322,10 @@ class Desk(ConvergeDesk):
 
         return card_markdown(Path(model).stem, read_card(model))
 
+    def model_kind(self, workspace: str, model: str) -> str:
+        """Which kind of model a file holds."""
+        return read_card(model).kind
+
     def model_note(self, workspace: str, model: str) -> ModelNote:
         """One line about a model; refuses what the workspace cannot use."""
         if workspace == InpaintWorkspace.name:

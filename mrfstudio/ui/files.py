@@ -25,7 +25,9 @@ PICTURE_GLOBS = "*.png *.jpg *.jpeg *.bmp *.gif *.tif *.tiff *.webp *.pgm *.ppm"
 SESSIONS = f"Sessions (*{SESSION_ENDING})"
 GRAPH_FILES = "Graphs (*.uai *.fg *.uai.gz *.fg.gz)"
 PICTURES = f"Pictures ({PICTURE_GLOBS})"
-MODELS = "Models (*.safetensors)"
+MODEL_ENDING = ".safetensors"
+MODELS = f"Models (*{MODEL_ENDING})"
+NO_PICTURES = "A picture means nothing here: open it in Segment or Inpaint."
 GRAPHS = (".uai", ".fg", ".uai.gz", ".fg.gz")
 ALL = f"Everything that opens (*{SESSION_ENDING} {PICTURE_GLOBS} *.safetensors *.uai *.fg *.gz)"
 
@@ -69,12 +71,28 @@ class Files(QObject):
         elif path.name.lower().endswith(GRAPHS):
             self.open_graph(GraphToShow(str(path), path.name))
             self.recent.add(path)
+        elif path.suffix.lower() == MODEL_ENDING:
+            self._controller.ask("model_kind", lambda kind: self._open_model(path, kind), model=str(path))
         elif self._window.workspace.open_path(path):
             self.recent.add(path)
+        elif f"*{path.suffix.lower()}" in PICTURE_GLOBS.split():
+            self._window.message_bar.show_message(NO_PICTURES)
         else:
             self._window.message_bar.show_message(
                 f"{path.name} is of a kind that the window does not show: expected a session, picture, model or graph."
             )
+
+    def _open_model(self, path: Path, kind: str) -> None:
+        """Use a model in the shown workspace if it can, else in the one that can."""
+        if kind not in self._window.workspace.model_kinds:
+            takers = [cls.name for cls in self._window.kinds if kind in cls.model_kinds]
+            if not takers:
+                sentence = f"{path.name} is a model of kind {kind}, which no workspace shows: try mrfstudio evaluate."
+                self._window.message_bar.show_message(sentence)
+                return
+            self._window.choose_workspace(takers[0])
+        self._window.workspace.open_path(path)
+        self.recent.add(path)
 
     def can_take(self, content: QMimeData) -> bool:
         """Whether what is dragged over the window could be opened."""
@@ -86,7 +104,7 @@ class Files(QObject):
         if paths:
             self.open(paths[0])
         elif not self._window.workspace.open_image(QImage(content.imageData())):
-            self._window.message_bar.show_message("A picture means nothing here: drop it in Segment or Inpaint.")
+            self._window.message_bar.show_message(NO_PICTURES)
 
     def replaces(self, path: Path) -> bool:
         """Whether a file brings all that is shown; a picture or a model is added to what is there."""
@@ -100,21 +118,30 @@ class Files(QObject):
         self.unless_unsaved(lambda: self._replace_graph(workspace, shown))
 
     def _replace_graph(self, workspace: ConvergeWorkspace, shown: GraphToShow) -> None:
-        self._paths.pop(workspace.name, None)  # another graph must not be saved over the session that was open
-        workspace.open(shown)
+        def opened() -> None:
+            self._paths.pop(workspace.name, None)  # another graph must not be saved over the session that was open
+            self._window.mark_begun(workspace.name)
+
+        workspace.open(shown, opened, self._refused)
 
     def _open_session(self, path: Path) -> None:
         def opened(workspace: str) -> None:
             self.recent.add(path)
             self.opened(workspace, path)
 
-        self._controller.ask("open_session", opened, path=str(path))
+        self._controller.ask("open_session", opened, self._refused, path=str(path))
+
+    def _refused(self, sentence: str) -> None:
+        """A file cannot be opened; a workspace that waited for it shows something else."""
+        self._controller.message.emit(sentence)
+        self._window.begin()
 
     def opened(self, workspace: str, path: Path | None) -> None:
         """Show a workspace whose session was replaced; `path` is the file it belongs to."""
         self._paths.pop(workspace, None)
         if path is not None:
             self._paths[workspace] = path
+        self._window.mark_begun(workspace)
         self._window.show_workspace(workspace)
         self._window.workspace.on_opened()
 

@@ -63,6 +63,7 @@ class MainWindow(QMainWindow):
         self.workspaces: dict[str, Workspace] = {}
         self._curves_made: set[str] = set()
         self._handed: list[ModelNote] = []
+        self._begun: set[str] = set()  # workspaces that show something of their own or from a file
         self._last_rates: dict[str, float] = {}  # iterations a second of the newest run in each workspace
         self._painted = self._ready = False
         self.setObjectName("window")
@@ -168,7 +169,7 @@ class MainWindow(QMainWindow):
             self.files.open_graph(graph)
             return
         if file is None or not self.files.replaces(file):
-            self.workspace.start()
+            self.begin()
         if file is not None:
             self.files.open(file)
 
@@ -183,10 +184,19 @@ class MainWindow(QMainWindow):
 
     def choose_workspace(self, name: str) -> None:
         """Switch, and begin where nothing was opened yet."""
-        new = name not in self.workspaces
         self.show_workspace(name)
-        if new and self._ready:
+        if self._ready:
+            self.begin()
+
+    def begin(self) -> None:
+        """Show something in the workspace that is shown, if nothing was there before."""
+        if self.controller.workspace not in self._begun:
+            self.mark_begun(self.controller.workspace)
             self.workspace.start()
+
+    def mark_begun(self, name: str) -> None:
+        """A workspace shows something."""
+        self._begun.add(name)
 
     def show_workspace(self, name: str) -> None:
         """Switch; the one shown before pauses."""

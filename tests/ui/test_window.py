@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QImage
 from PySide6.QtWidgets import (
@@ -28,6 +29,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.commands import Paint, Play, SetSpeed, Step
+from mrfstudio.engine.files.model_file import save_model
 from mrfstudio.engine.models.ising import ising_grid
 from mrfstudio.ui.actions import specs
 from mrfstudio.ui.centre import DeedButton
@@ -35,6 +37,7 @@ from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
 from mrfstudio.ui.theme import Theme
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
+from tests.engine.pictures import small_grbm
 from tests.ui.studio import Studio, shared_studio, studio_in
 
 
@@ -344,6 +347,44 @@ def test_a_saved_session_opens_again(studio: Studio, tmp_path: Path) -> None:
     studio.window.files._open_session(path)
     studio.until(lambda: np.array_equal(studio.frame.layers["observed"], painted))
     assert studio.settings.recent[0] == path
+
+
+def test_a_file_that_cannot_be_opened_leaves_a_workspace_with_something_to_see(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    graph, session = tmp_path / "empty.uai", tmp_path / "cut.mrfs"
+    graph.touch()
+    session.write_bytes(b"PK")
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.window.show()
+        studio.window.after_first_paint(session)
+        studio.thread.start()
+        studio.until(lambda: studio.frame.name == "glyphs 5")
+        studio.window.files.open(graph)
+        studio.until(lambda: len(studio.messages) == 2 and "marginal" in studio.frame.lanes[0].pictures)
+        assert studio.frame.workspace == "graph"
+        assert [message.split(" ")[0].strip(":") for message in studio.messages] == [str(session), str(graph)]
+        studio.window.show_workspace("segment")
+        studio.settle()
+
+
+def test_a_model_opens_in_the_workspace_of_its_kind(studio: Studio, tmp_path: Path) -> None:
+    path, other = tmp_path / "faces.safetensors", tmp_path / "spins.safetensors"
+    model = small_grbm(3, (28, 28), 12)
+    save_model(path, "grbm", model.tensors(), {"hyperparameters": model.hyperparameters()})
+    save_model(other, "ising", {"couplings": torch.zeros(1)}, {})
+    studio.window.files.open(path)
+    studio.until(lambda: studio.frame.workspace == "inpaint" and studio.frame.lanes[0].model == str(path))
+    assert studio.messages == []
+    said = studio.window.message_bar
+    studio.window.files.open(other)
+    studio.qtbot.waitUntil(lambda: "kind ising" in said.text.text())
+    studio.window.files.open(tmp_path / "nothing.png")
+    assert "does not exist" in said.text.text()
+    (tmp_path / "picture.png").touch()
+    studio.window.show_workspace("train")
+    studio.window.files.open(tmp_path / "picture.png")
+    assert "open it in Segment or Inpaint" in said.text.text()
 
 
 def test_a_picture_file_goes_through_the_threshold_dialog(studio: Studio, tmp_path: Path) -> None:

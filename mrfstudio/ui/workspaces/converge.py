@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -270,9 +271,14 @@ class ConvergeWorkspace(RunActions, Workspace):
             self.post(SetSpeed(FIRST_SPEED))
         self.send_view(again=True)
 
-    def open(self, shown: GraphToShow) -> None:
+    def open(self, shown: GraphToShow, then: Callable[[], None], refused: Callable[[str], None]) -> None:
         """Show a graph, or the one in a file."""
-        self.controller.ask("open_graph", lambda _: self.on_opened(), **vars(shown))
+
+        def opened(_: object) -> None:
+            then()
+            self.on_opened()
+
+        self.controller.ask("open_graph", opened, refused, **vars(shown))
 
     def on_opened(self) -> None:
         self.questions.reset()
