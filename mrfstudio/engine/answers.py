@@ -144,7 +144,8 @@ class Tip:
 @dataclass(frozen=True, eq=False)
 class Swings:
     """Which messages of a lane oscillate: `period` (m, 2) int16 to the first and second node of each edge, 0 where a
-    message does not, -1 where it swings without a period."""
+    message does not, -1 where it swings without a period. None of them, but tips: messages between regions do not
+    settle."""
 
     lane: int
     iteration: int

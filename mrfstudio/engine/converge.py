@@ -15,7 +15,14 @@ import numpy as np
 import torch
 
 from mrfstudio.engine.answers import Guarantee, GuaranteedAlphas, NotYet, SigmaMap, Swings, Tip
-from mrfstudio.engine.diagnostics.oscillation import IRREGULAR, ITERATIONS, Oscillation, advice, find_oscillations
+from mrfstudio.engine.diagnostics.oscillation import (
+    IRREGULAR,
+    ITERATIONS,
+    Oscillation,
+    advice,
+    find_oscillations,
+    region_advice,
+)
 from mrfstudio.engine.diagnostics.verdict import Verdict, interval_of, not_defined, verdict_on
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import NO_HINT
@@ -86,7 +93,9 @@ class Guarantees:
         return work
 
     def swings(self, session: Session, number: int) -> Callable[[], Swings]:
-        """Which messages of a lane oscillate, and what helps."""
+        """Which messages of a lane oscillate, and what helps. Messages between regions belong to no edge: of them it is
+        only known that they do not settle.
+        """
         lane = session.moment.lane(number)
         graph: FactorGraph = lane.model
         states = _consecutive(session, lane)
@@ -101,6 +110,8 @@ class Guarantees:
             offers = advice(
                 found, lane.algorithm.name, lane.algorithm.values(), pairwise=graph.is_pairwise, guaranteed=certain
             )
+            if lane.diverging:
+                offers += region_advice(lane.algorithm.name, lane.algorithm.values())
             tips = tuple(Tip(**offer.as_dict()) for offer in offers)
             return Swings(number, lane.iteration, period, found.count, found.commonest or IRREGULAR, tips)
 

@@ -322,6 +322,13 @@ def test_a_sampler_whose_error_does_not_fall_is_not_called_diverging() -> None:
     assert {frame.lanes[0].status for frame in run(made)} <= {"running", "iteration limit"}
 
 
+def test_a_network_whose_regions_still_disagree_is_not_called_diverging() -> None:
+    made = session(("renn", {"embedding": 8}), iterations=90)
+    frames = run(made)
+    assert max(frames[-1].lanes[0].residual or 0.0, 0.0) > 1e-3
+    assert {frame.lanes[0].status for frame in frames} <= {"running", "iteration limit"}
+
+
 def test_models_without_labels_have_times_and_a_sentence() -> None:
     made = session()
     made.timeline.stage.workspace = Workspace()  # one whose beliefs are no labels

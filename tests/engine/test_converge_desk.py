@@ -99,6 +99,18 @@ def test_a_ring_that_swings_is_found_and_the_advice_makes_it_converge(desk: Desk
     assert worked(desk, Undo()).lanes[0].parameters["damping"] == 0
 
 
+def test_messages_between_regions_that_do_not_settle_are_offered_the_double_loop(desk: Desk) -> None:
+    worked(desk, NewGraph("grid", {"rows": 5, "columns": 5, "seed": 2}))
+    frame = worked(desk, SetAlgorithm(0, "gbp", {"method": "messages"}))
+    assert frame.lanes[0].status == "diverging"
+    swings = desk.swings("graph", 0).work()
+    assert swings.count == 0
+    assert [dict(tip.parameters) for tip in swings.tips] == [{"method": "double-loop"}]
+    frame = worked(desk, SetParameter(0, "method", "double-loop"))
+    assert frame.lanes[0].status == "converged"
+    assert desk.swings("graph", 0).work().tips == ()
+
+
 def test_what_converges_does_not_swing(desk: Desk) -> None:
     worked(desk, NewGraph("tree"), Step(2))
     assert desk.swings("graph", 0).work().count == 0

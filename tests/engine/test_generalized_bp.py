@@ -69,6 +69,15 @@ def test_it_is_exact_on_trees_of_factors(seed: int, method: str) -> None:
     assert_exact(GeneralizedBP(method=method), graph, graph.no_evidence(), enumerate_all(cards, factors))
 
 
+def test_the_double_loop_does_not_go_on_from_messages_that_swing() -> None:
+    graph = ising_grid(4, 4, coupling=1.5, seed=0)
+    given = graph.no_evidence()
+    swinging = run(GeneralizedBP(method="messages"), graph, given, Limits(iterations=60, tolerance=0)).state
+    loop = GeneralizedBP()
+    state, fresh = loop.step(graph, given, swinging), loop.step(graph, given, loop.init(graph, given))
+    torch.testing.assert_close(loop.beliefs(graph, given, state), loop.beliefs(graph, given, fresh))
+
+
 def test_one_region_around_everything_is_exact() -> None:
     graph = ising_grid(2, 4, seed=2)
     truth = enumerate_all(*ising_factors(graph))

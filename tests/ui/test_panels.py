@@ -267,6 +267,18 @@ def test_swings_and_a_guarantee_can_both_be_true(qtbot: QtBot) -> None:
     assert "messages" not in bar.text
 
 
+def test_advice_without_a_swinging_edge_is_shown_too(qtbot: QtBot) -> None:
+    bar = AdviceBar()
+    shown(qtbot, bar, 900, 40)
+    tip = Tip("Double loop", "why", "gbp", {"method": "double-loop"})
+    followed = emitted(bar.chosen)
+    bar.set_swings(Swings(0, 9, np.zeros((4, 2), np.int16), tips=(tip,)))
+    assert "regions do not settle" in bar.text
+    assert bar.buttons[0].text() == "Double loop"
+    bar.buttons[0].click()
+    assert followed == [tip]
+
+
 def test_typed_values_are_emitted_in_their_own_type(form: ParameterForm) -> None:
     changes = emitted(form.changed)
     write(box(form, "iterations"), "7")

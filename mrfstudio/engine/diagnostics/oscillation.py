@@ -165,6 +165,14 @@ def advice(
     return tuple(offer for offer in offers if offer is not None)
 
 
+def region_advice(algorithm: str, parameters: Mapping[str, Any]) -> tuple[Advice, ...]:
+    """What helps messages between regions that do not settle: damping rarely does, the double loop nearly always."""
+    if algorithm != "gbp" or parameters["method"] != "messages":
+        return ()
+    reason = "Messages between regions swing where couplings are strong, however damped; a double loop settles."
+    return (Advice("Double loop", reason, algorithm, {"method": "double-loop"}),)
+
+
 def _damp(found: Oscillation, algorithm: str, parameters: Mapping[str, Any]) -> Advice | None:
     """Halve the step: a swing of factor -1 becomes none at all with damping ½, and each halving takes the rest."""
     damping = parameters.get("damping")

@@ -100,7 +100,9 @@ class GeneralizedBPOnGraph(Kernel):
     ) -> RegionMessages:
         tables = algorithm.tables(model)
         potentials = region_potentials(model, tables, evidence)
-        if algorithm.method == "double-loop" or (algorithm.method == "auto" and state.looping):
+        if algorithm.method == "double-loop" and not state.looping:
+            state = _begun_anew(tables, potentials, state)
+        if algorithm.method != "messages" and state.looping:
             swept = double_loop(tables).turn(potentials, state.multipliers, state.log_beliefs, algorithm.inner)
             return replace(
                 state,
@@ -108,12 +110,16 @@ class GeneralizedBPOnGraph(Kernel):
                 residual=swept.residual,
                 multipliers=swept.multipliers,
                 log_beliefs=swept.log_beliefs,
-                looping=True,
             )
         messages, residual = pass_messages(tables, potentials, state.messages, algorithm.damping)
         log_beliefs = tables.normalise(potentials + tables.from_messages(messages))
         passed = replace(
-            state, iteration=state.iteration + 1, residual=residual, messages=messages, log_beliefs=log_beliefs
+            state,
+            iteration=state.iteration + 1,
+            residual=residual,
+            messages=messages,
+            log_beliefs=log_beliefs,
+            looping=False,
         )
         return self._watched(algorithm, tables, potentials, passed)
 
@@ -125,9 +131,7 @@ class GeneralizedBPOnGraph(Kernel):
             return state
         if float(state.residual) <= 0.5 * float(state.watched):
             return replace(state, since=state.iteration, watched=state.residual)
-        # Beliefs of messages that swing are a bad place for the first tangents: begin anew, from uniform ones.
-        multipliers, uniform = double_loop(tables).start(potentials)
-        return replace(state, multipliers=multipliers, log_beliefs=uniform, looping=True)
+        return _begun_anew(tables, potentials, state)
 
     def beliefs(
         self, algorithm: GeneralizedBP, model: FactorGraph, evidence: Evidence, state: RegionMessages
@@ -143,6 +147,12 @@ class GeneralizedBPOnGraph(Kernel):
         self, algorithm: GeneralizedBP, model: FactorGraph, evidence: Evidence, state: RegionMessages
     ) -> LogPartition:
         return region_estimate(algorithm, model, evidence, state.log_beliefs)
+
+
+def _begun_anew(tables: RegionTables, potentials: Tensor, state: RegionMessages) -> RegionMessages:
+    """The double loop from uniform beliefs: those of messages that swing are a bad place for the first tangents."""
+    multipliers, uniform = double_loop(tables).start(potentials)
+    return replace(state, multipliers=multipliers, log_beliefs=uniform, looping=True)
 
 
 def double_loop(tables: RegionTables) -> DoubleLoop:

@@ -51,7 +51,7 @@ class AdviceBar(QWidget):
 
     def set_swings(self, swings: Swings | None) -> None:
         """Say which messages swing and offer what helps; None goes back to what to try."""
-        found = self._swings = swings if swings is not None and swings.count else None
+        found = self._swings = swings if swings is not None and (swings.count or swings.tips) else None
         self._tips = () if found is None else found.tips[:MOST_TIPS]
         self._say()
         for index, button in enumerate(self.buttons):
@@ -83,6 +83,8 @@ class AdviceBar(QWidget):
 
 def sentence(swings: Swings, guaranteed: bool) -> str:
     """What the messages do, in words."""
+    if not swings.count:
+        return "Messages between regions do not settle. Instead:"
     total = swings.period.size
     many = "All" if swings.count >= total else f"{swings.count} of {total}"
     period = f"period {swings.commonest}" if swings.commonest > 0 else "no period"

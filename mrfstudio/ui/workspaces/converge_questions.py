@@ -137,7 +137,7 @@ class Questions(QObject):
 
     def _on_swings(self, found: Swings, wanted: tuple) -> None:
         if wanted == self._wanted:
-            self._show_swings(found if found.count else None)
+            self._show_swings(found if found.count or found.tips else None)
 
     def _show_swings(self, found: Swings | None) -> None:
         if found is not None or self._swinging:
