@@ -78,6 +78,21 @@ def test_the_double_loop_does_not_go_on_from_messages_that_swing() -> None:
     torch.testing.assert_close(loop.beliefs(graph, given, state), loop.beliefs(graph, given, fresh))
 
 
+def test_triangles_through_one_node_are_belief_propagation_given_that_node() -> None:
+    """Z of the regions = Σ over x_0 of Bethe's Z given x_0: what complete graphs of 16 can hope for."""
+    rng = np.random.default_rng(0)
+    edges = [(i, j) for i in range(6) for j in range(i + 1, 6)]
+    graph = FactorGraph.ising(edges, 0.3 * rng.normal(size=15), 0.5 * rng.normal(size=6))
+    limits = Limits(iterations=1000, tolerance=1e-10)
+    given = [graph.evidence({0: state}) for state in (0, 1)]
+    bethe = [
+        BeliefPropagation().log_partition(graph, g, run(BeliefPropagation(), graph, g, limits).state) for g in given
+    ]
+    regions = run(GeneralizedBP(), graph, graph.no_evidence(), limits)
+    found = GeneralizedBP().log_partition(graph, graph.no_evidence(), regions.state).value
+    assert found == pytest.approx(np.logaddexp(bethe[0].value, bethe[1].value), abs=1e-6)
+
+
 def test_one_region_around_everything_is_exact() -> None:
     graph = ising_grid(2, 4, seed=2)
     truth = enumerate_all(*ising_factors(graph))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mrfstudio.engine.inference.energy_network import EnergyNetwork
+from mrfstudio.engine.catalogue import flag
+from mrfstudio.engine.inference.energy_network import OWN_SCORES, EnergyNetwork
 from mrfstudio.engine.registry import ALGORITHMS
 
 
@@ -16,3 +17,6 @@ class BetheNetwork(EnergyNetwork):
         "A network gives beliefs of factors and is trained, on this graph alone, to lower the Bethe free energy. "
         "The residual is the larger of the change of a belief and the disagreement of a factor with its variable."
     )
+
+    # Pairs have few neighbours to agree with: on large grids scores of their own end in worse minima.
+    own_scores: bool = flag(False, OWN_SCORES, advanced=True)

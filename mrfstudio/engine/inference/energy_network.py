@@ -35,6 +35,7 @@ FLOOR = 0.05
 """Where the learning rate ends, as a part of what it began with: a run can go on after its plan."""
 MILD = 1.5
 """Root mean square of log-factors up to which nothing is softened: couplings drawn from N(0, 1) stay as they are."""
+OWN_SCORES = "Beside what the layers give, every region has scores of its own; without them the layers alone must do."
 SWEEPS = 20
 """Sweeps of the double loop that the start from it takes."""
 
@@ -70,11 +71,7 @@ class EnergyNetwork(OnRegions):
         high=64,
         advanced=True,
     )
-    own_scores: bool = flag(
-        True,
-        "Beside what the layers give, every region has scores of its own; without them the layers alone must do.",
-        advanced=True,
-    )
+    own_scores: bool = flag(True, OWN_SCORES, advanced=True)
     seed: int = integer(0, "The same seed begins with the same network.", low=0)
 
     @property
