@@ -253,6 +253,22 @@ def test_the_perceptron_keeps_the_best_state_it_meets_and_ignores_items_that_sco
     assert torch.allclose(found, gradients(model)[0])
 
 
+def test_the_search_in_a_machine_meets_the_best_answer_to_every_hidden_state() -> None:
+    """Drawn visible units would not: of many, some always lie at their worse value."""
+    generator = torch.Generator().manual_seed(1)
+    machine = RBM(60, 3, dtype=torch.float64)
+    couplings, visible = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in ((3, 60), (60,)))
+    machine.set_binary_form(0.3 * couplings, torch.zeros(3, dtype=torch.float64), visible)
+    batch = {"x": torch.zeros(6, 60, dtype=torch.float64)}
+    seen = density_of(machine, batch)
+    hidden = torch.cartesian_prod(*[torch.tensor([0.0, 1.0], dtype=torch.float64)] * 3)
+    modes = (hidden @ seen.couplings + visible > 0).double()
+    found = seen.score(Perceptron(steps=60)._search(seen, CONTEXT))
+    drawn = seen.sweep(seen.alone(), CONTEXT.uniform(seen.draws, label="drawn"))
+    assert found.min() >= seen.score(modes).max() - 1e-9
+    assert (seen.score(drawn) < found).all()
+
+
 def learned(learner: str, **options: Any) -> dict[str, float]:
     settings = {"side": 3, "count": 2000, "epochs": 4, "learning_rate": 0.1, "validation": 300, **options}
     scores: dict[str, float] = train_command("ising", learner, "ising", **settings)["scores"]

@@ -83,6 +83,10 @@ class Density:
         """States after one Gibbs sweep, from uniform numbers (B, draws)."""
         raise NotImplementedError
 
+    def climb(self, states: Tensor, uniform: Tensor) -> Tensor:
+        """States after one step of a search for a high score, from uniform numbers (B, draws): a sweep, or better."""
+        return self.sweep(states, uniform)
+
     def redraw_site(self, states: Tensor, uniform: Tensor) -> Tensor:
         """States in which one random variable was drawn anew, from uniform numbers (B, 2): which one, and how."""
         raise NotImplementedError

@@ -83,9 +83,17 @@ class MachineDensity(Density):
 
     @torch.no_grad()
     def sweep(self, states: Tensor, uniform: Tensor) -> Tensor:
-        uniform = uniform.to(states.dtype)
-        hidden = (uniform[:, : self.hidden] < torch.sigmoid(self.hidden_logits(states))).to(states.dtype)
-        return (uniform[:, self.hidden :] < torch.sigmoid(self.visible_logits(hidden))).to(states.dtype)
+        odds = self.visible_logits(self._drawn(states, uniform))
+        return (uniform[:, self.hidden :].to(states.dtype) < torch.sigmoid(odds)).to(states.dtype)
+
+    def climb(self, states: Tensor, uniform: Tensor) -> Tensor:
+        """Hidden units drawn, visible ones at their best: hundreds of drawn ones never score high."""
+        return (self.visible_logits(self._drawn(states, uniform)) > 0).to(states.dtype)
+
+    def _drawn(self, states: Tensor, uniform: Tensor) -> Tensor:
+        """Hidden units (B, H) drawn given visible ones."""
+        chance = torch.sigmoid(self.hidden_logits(states))
+        return (uniform[:, : self.hidden].to(states.dtype) < chance).to(states.dtype)
 
     def asked(self) -> tuple[RBM, Evidence]:
         """The machine and the evidence that algorithms are asked about: one item, or one for each of the batch."""

@@ -19,7 +19,9 @@ class Perceptron(DensityLearner):
     """The loss of an item is max(0, score(best state found) - score(data)).
 
     The search begins at the most probable states without couplings (for a conditional RBM: its logistic regression),
-    takes Gibbs sweeps and keeps the best state it meets; items whose data score higher than that teach nothing.
+    takes Gibbs sweeps and keeps the best state it meets; items whose data score higher than that teach nothing. In a
+    machine the sweeps draw the hidden units and put the visible ones at their best: drawn ones lose by their noise,
+    the start stays the only rival, and learning against it alone fills pictures too much.
     """
 
     name = "perceptron"
@@ -43,7 +45,7 @@ class Perceptron(DensityLearner):
         here = best = seen.alone()
         highest = seen.score(best)
         for step in range(self.steps):
-            here = seen.sweep(here, context.uniform(seen.draws, label=f"sweep {step}"))
+            here = seen.climb(here, context.uniform(seen.draws, label=f"sweep {step}"))
             score = seen.score(here)
             better = score > highest
             best = torch.where(better[:, None], here, best)
