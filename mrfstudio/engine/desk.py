@@ -25,6 +25,7 @@ from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_ca
 from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.inference import grid_belief_propagation
 from mrfstudio.engine.inference.contract import kernels
+from mrfstudio.engine.lessons import Lesson
 from mrfstudio.engine.memory import keep_freed_memory
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.registry import ALGORITHMS, catalogue
@@ -141,6 +142,18 @@ class Desk(ConvergeDesk):
             self._training.close()
         if self._keeper is not None:
             self._keeper.close()
+
+    # Lessons ----------------------------------------------------------------------------------------------------------
+
+    def lessons(self, workspace: str) -> tuple[Lesson, ...]:
+        """Everything there is to learn, easiest first."""
+        from mrfstudio.engine.files.lesson_file import shipped_lessons
+
+        return shipped_lessons()
+
+    def begin_lesson(self, workspace: str) -> str:
+        """Begin a workspace anew, with what it shows at the first start."""
+        return self.begin_graph(workspace) if workspace == GraphWorkspace.name else self.begin(workspace)
 
     # Training ---------------------------------------------------------------------------------------------------------
 

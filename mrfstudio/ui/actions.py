@@ -167,6 +167,7 @@ MENUS: dict[str, tuple[tuple[ActionSpec, ...], ...]] = {
     ),
     "Help": (
         (
+            window("lessons", "Lessons…", "Short guided tours that you do yourself.", "Ctrl+Shift+L"),
             window("shortcut_sheet", "Shortcuts", "Every key and mouse gesture on one sheet.", "F1"),
             window("whats_this", "What is this?", "Then click on anything to read what it is.", "Shift+F1"),
             window("command_palette", "Command palette…", "Find any action by typing its name.", "Ctrl+Shift+P"),

@@ -26,6 +26,8 @@ class Controller(QObject):
     """One sentence for the message bar."""
     posted = Signal(object, int)
     """An edit and the number it got: what is shown is stale until a frame has `applied` at least that."""
+    sent = Signal(object, int)
+    """Any command and the number it got."""
 
     def __init__(self, thread: EngineThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -81,6 +83,7 @@ class Controller(QObject):
         workspace = workspace or self._workspace
         number = self._thread.post(workspace, command)
         self._posted[workspace] = number
+        self.sent.emit(command, number)
         if command.undoable:
             self.posted.emit(command, number)
         return number

@@ -28,13 +28,15 @@ from mrfstudio.ui.dialogs.simple import TextDialog, about_text, show_dialog
 from mrfstudio.ui.docks import Docks
 from mrfstudio.ui.files import Files
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
+from mrfstudio.ui.lessons.guide import Guide
+from mrfstudio.ui.lessons.tutor import Tutor
 from mrfstudio.ui.menus import Menus
 from mrfstudio.ui.panels.badge import Badge
 from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.recovering import Recovering
 from mrfstudio.ui.room import Room
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways
+from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways, Stacked
 from mrfstudio.ui.tabbing import move_focus
 from mrfstudio.ui.theme import Theme, Width, px
 from mrfstudio.ui.workspaces.base import Workspace
@@ -99,9 +101,11 @@ class MainWindow(QMainWindow):
         for cls in WORKSPACES:
             self.rail.add(cls.name, cls.title, cls.icon, cls.help)
         self.rail.chosen.connect(self.choose_workspace)
+        self.rail.add_deed(self.actions_["lessons"], "Lessons", "lessons")
         self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
         self.centre, self.controls, self.curves = QStackedWidget(), QStackedWidget(), QStackedWidget()
-        self.setCentralWidget(self.centre)
+        self.tutor = Tutor(self, self.controller, Guide())
+        self.setCentralWidget(Stacked(self.tutor.guide, self.centre))
         self.message_bar = MessageBar(self.centre)
         self.docks = Docks(self, self.controls, self.curves)
         self.room = Room(self)
@@ -222,6 +226,7 @@ class MainWindow(QMainWindow):
             self.setWindowModified(False)
             self.files.show_workspace_title(workspace.title)
         workspace.on_shown()
+        self.tutor.on_workspace(name)
         self._show_status()
         workspace.canvas.setFocus()
 
@@ -369,6 +374,9 @@ class MainWindow(QMainWindow):
         self.theme.set_mode(mode)  # type: ignore[arg-type]  # the menu offers only the three
         self.settings.theme = self.theme.mode
         self.menus.mark_theme(self.theme.mode)
+
+    def lessons(self) -> None:
+        self.tutor.choose()
 
     def shortcut_sheet(self) -> None:
         show_dialog(ShortcutSheet(self))

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QToolBar,
     QToolButton,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -63,6 +64,19 @@ class Rail(QToolBar):
         self._follow_theme()
         return action
 
+    def add_deed(self, does: QAction, title: str, picture: str) -> None:
+        """A button below the workspaces, for an action of the window."""
+        space = QWidget()
+        space.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        self.addWidget(space)
+        button = self.addAction(icon(picture, self), title)
+        button.setToolTip(does.toolTip())
+        button.setStatusTip(does.statusTip())
+        button.setWhatsThis(does.statusTip())
+        button.triggered.connect(does.trigger)
+        self._icons[button] = picture
+        self._follow_theme()
+
     def require(self, workspace: Workspace) -> None:
         """Make sure that a workspace is in the rail."""
         if all(action.data() != workspace.name for action in self._icons):
@@ -92,6 +106,18 @@ class Rail(QToolBar):
             action.setIcon(icon(picture, self))
             button = self.widgetForAction(action)
             button.setMinimumWidth(0 if narrow else px(self, 68))
+
+
+class Stacked(QWidget):
+    """One widget above another, without a gap; the lower one has the room that is left."""
+
+    def __init__(self, above: QWidget, below: QWidget) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(above)
+        column.addWidget(below, 1)
 
 
 class MessageBar(QFrame):

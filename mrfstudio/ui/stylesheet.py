@@ -106,6 +106,7 @@ QTabBar::tab:focus { background: $accent_soft; }
 QTabWidget::pane { border: none; border-top: 1px solid $border; }
 
 QScrollArea { border: none; background: transparent; }
+QWidget#clear { background: transparent; }
 QScrollBar:vertical { width: ${p12}px; background: transparent; margin: 0; }
 QScrollBar:horizontal { height: ${p12}px; background: transparent; margin: 0; }
 QScrollBar::handle { background: $outline; border-radius: ${p4}px; margin: ${p2}px; }
@@ -125,6 +126,7 @@ QTableView:focus, QListView:focus { border-color: $focus; }
 
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="problem"] { color: $bad; }
+QLabel[role="praise"] { color: $good; }
 QLabel[role="heading"] { font-weight: 600; }
 QLabel[role="key"] { background: $raised; border: 1px solid $border; border-radius: ${p4}px; padding: 1px ${p6}px; }
 QFrame[role="message"] { background: $surface; border: 1px solid $accent; border-radius: ${p6}px; }

@@ -5,7 +5,7 @@ The pictures are of the real window with the real engine; the README shows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +17,14 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from mrfstudio.engine.commands import AddLane, NewGraph, Paint, RemoveLane, SetEvidence, SetSpeed, SetStrength
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.lessons import Lesson
 from mrfstudio.ui.dialogs.crop import CropDialog
 from mrfstudio.ui.dialogs.example import ExampleDialog
 from mrfstudio.ui.dialogs.picture import PictureDialog
 from mrfstudio.ui.dialogs.simple import NewDrawing, TextDialog, about_text
 from mrfstudio.ui.headless import headless_window, wait_until
 from mrfstudio.ui.help import CommandPalette, ShortcutSheet
+from mrfstudio.ui.lessons.chooser import LessonChooser
 from mrfstudio.ui.main_window import MainWindow
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace
 from mrfstudio.ui.workspaces.inpaint import InpaintWorkspace
@@ -73,6 +75,7 @@ class Tour:
             *self._inpaint(),
             *self._converge(),
             *self._comparison(),
+            *self._lesson(),
             *self._train(),
             *self._dialogs(),
         ]
@@ -242,6 +245,24 @@ class Tour:
         window.show_workspace("segment")
 
     # Dialogs ----------------------------------------------------------------------------------------------------------
+
+    def _lesson(self) -> Iterator[Path]:
+        tutor = self._window.tutor
+        offered: list[Sequence[Lesson]] = []
+        self._window.controller.ask("lessons", offered.append)
+        wait_until(lambda: bool(offered), self._messages)
+        titles = {workspace.name: workspace.title for workspace in self._window.kinds}
+        yield self._dialog(LessonChooser(offered[0], titles, self._window), "dialog-lessons")
+        ring = next(lesson for lesson in offered[0] if lesson.name == "messages-on-a-ring")
+        self._window.show_workspace(ring.workspace)
+        tutor.set_out(ring)
+        wait_until(lambda: tutor.reached, self._messages)
+        tutor.go(1)
+        tutor.show_answer()
+        wait_until(lambda: tutor.reached, self._messages)
+        self._settled()
+        yield self._grab(self._window, "lesson")
+        tutor.end()
 
     def _dialogs(self) -> Iterator[Path]:
         window = self._window

@@ -223,7 +223,8 @@ def test_switching_to_a_graph_while_running_pauses_the_other(studio: Studio) -> 
     studio.until(lambda: studio.frame.shape == (4, 5) and studio.frame.lanes[0].status == "converged")
     assert studio.frame.workspace == "graph"
     assert not studio.window.actions_["add_edges"].isEnabled()
-    assert [action.text() for action in studio.window.rail.actions()] == ["Segment", "Inpaint", "Converge", "Train"]
+    titles = [action.text() for action in studio.window.rail.actions() if action.data()]
+    assert titles == ["Segment", "Inpaint", "Converge", "Train"]
     studio.window.show_workspace("segment")
     assert studio.frame.workspace == "segment"
     assert studio.frame.iteration < 15

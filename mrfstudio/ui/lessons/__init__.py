@@ -1,0 +1,1 @@
+"""Lessons in the window: a dialog to choose one, and a guide above the canvas that plays it."""
