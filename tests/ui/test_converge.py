@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from mrfstudio.engine.commands import Command, NewGraph, SetEvidence, SetSpeed, SetStrength, Undo
+from mrfstudio.engine.commands import Command, NewGraph, SetAlgorithm, SetEvidence, SetSpeed, SetStrength, Undo
 from mrfstudio.engine.files.graph import read_graph, write_graph
 from mrfstudio.engine.frames import NO_HINT, GraphFrame
 from mrfstudio.engine.models.factor_graph import FactorGraph
@@ -268,6 +268,15 @@ def test_a_clicked_edge_opens_its_messages_over_iterations(converge: Converge) -
     assert converge.graph.couplings[2] == pytest.approx(10 * converge.graph.strengths["coupling"])
     converge.workspace.show_messages()
     assert converge.workspace.edge is None
+
+
+def test_an_edge_of_an_algorithm_on_regions_points_to_the_regions(converge: Converge) -> None:
+    converge.show(NewGraph("ring", {"nodes": 6}), SetAlgorithm(0, "renn", {"embedding": 8}))
+    converge.click(converge.middle(2))
+    inspector = converge.workspace.messages
+    converge.studio.until(lambda: "Ctrl+Shift+R" in inspector.heading.text())
+    assert not inspector.plots[0].isVisible()
+    converge.workspace.show_messages()
 
 
 def test_pointing_at_a_node_shows_its_marginal_and_degree_and_alt_inspects_it(converge: Converge) -> None:

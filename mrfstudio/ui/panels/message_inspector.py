@@ -15,11 +15,13 @@ from mrfstudio.ui.colours import colours_of, faded
 from mrfstudio.ui.panels.axes import next_end, thinned, tick_texts, ticks
 from mrfstudio.ui.panels.parameter_form import ParameterForm
 from mrfstudio.ui.panels.plot import DASHES
+from mrfstudio.ui.panels.region_view import WITH_REGIONS
 from mrfstudio.ui.theme import Width, px
 
 MOST_VALUES = 4
 EMPTY = "Click an edge of the graph to see both of its messages here, iteration by iteration."
 SILENT = "This algorithm sends no messages along edges: choose bp, alpha-bp or trw to see some."
+REGIONAL = "This algorithm has beliefs of regions instead of messages along edges: Ctrl+Shift+R shows them."
 COUPLING = Field(
     "coupling", "number", 0.0, "The coupling of this edge before the graph's strength scales it.", low=-10, high=10
 )
@@ -60,6 +62,9 @@ class MessageInspector(QWidget):
             self._clear(EMPTY)
             return
         trace = found.trace
+        if found.algorithm in WITH_REGIONS:
+            self._clear(REGIONAL)
+            return
         if trace is None or trace.edge != edge:
             if not found.pictures.get("residual", np.zeros(0)).size and found.iteration:
                 self._clear(SILENT)
