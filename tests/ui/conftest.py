@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 import mrfstudio.ui  # before the first call of Qt: see there
 from mrfstudio.ui.theme import Theme
 from tests.ui.processes import child_processes
+from tests.ui.studio import Studio, shared_studio
 
 assert mrfstudio.ui.__doc__
 
@@ -110,3 +112,18 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
     qapp.setStyleSheet("")
     qapp.setPalette(palette)
     qapp.setFont(font)
+
+
+@pytest.fixture(scope="module")
+def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """One window for most tests of a file: opening one takes longer than most of them."""
+    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
+        yield studio
+
+
+@pytest.fixture
+def studio(shared: Studio, qtbot: QtBot) -> Iterator[Studio]:
+    """The shared window as at the first start."""
+    shared.begin(qtbot)
+    yield shared
+    shared.tidy()

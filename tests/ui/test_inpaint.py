@@ -18,13 +18,7 @@ from mrfstudio.ui.canvas.wipe import grip_at
 from mrfstudio.ui.dialogs.crop import CropDialog
 from mrfstudio.ui.workspaces.canvas_files import CanvasFiles
 from tests.ui.pictures import pixels
-from tests.ui.studio import Studio, shared_studio
-
-
-@pytest.fixture(scope="module")
-def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
-        yield studio
+from tests.ui.studio import Studio
 
 
 @pytest.fixture

@@ -6,29 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QMessageBox
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QMessageBox
 
 from mrfstudio.engine.commands import SetSpeed
 from mrfstudio.engine.files.lesson_file import shipped_lessons
 from mrfstudio.ui.lessons.tutor import Tutor
-from tests.ui.studio import Studio, shared_studio
+from tests.ui.studio import Studio
 
 LEFT = Qt.MouseButton.LeftButton
 
 
-@pytest.fixture(scope="module")
-def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
-        yield studio
-
-
-@pytest.fixture
-def studio(shared: Studio, qtbot: QtBot) -> Iterator[Studio]:
-    shared.begin(qtbot)
-    yield shared
-    shared.window.tutor.end()
-    shared.tidy()
+@pytest.fixture(autouse=True)
+def _no_lesson_stays(studio: Studio) -> Iterator[None]:
+    yield
+    studio.window.tutor.end()
 
 
 def begun(studio: Studio, name: str) -> Tutor:

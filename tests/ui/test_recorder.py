@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,27 +9,13 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QPushButton
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QPushButton
 
 from mrfstudio.engine.commands import Scrub
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.ui.film import film
 from mrfstudio.ui.recorder import LARGEST_SIDE, LAST, MILLISECONDS, as_array, evenly
-from tests.ui.studio import Studio, shared_studio
-
-
-@pytest.fixture(scope="module")
-def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
-        yield studio
-
-
-@pytest.fixture
-def studio(shared: Studio, qtbot: QtBot) -> Iterator[Studio]:
-    shared.begin(qtbot)
-    yield shared
-    shared.tidy()
+from tests.ui.studio import Studio
 
 
 def milliseconds(path: Path) -> int:

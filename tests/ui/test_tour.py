@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.ui import app
 from mrfstudio.ui.tour import Tour, ring
-from tests.ui.studio import Studio, shared_studio
-
-
-@pytest.fixture(scope="module")
-def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
-        yield studio
+from tests.ui.studio import Studio
 
 
 def test_every_picture_is_drawn_and_none_is_blank(

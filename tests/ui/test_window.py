@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +37,7 @@ from mrfstudio.ui.help import CommandPalette, ShortcutSheet, rank
 from mrfstudio.ui.theme import Theme
 from mrfstudio.ui.workspaces.converge import ConvergeWorkspace, GraphToShow
 from tests.engine.pictures import small_grbm
-from tests.ui.studio import Studio, shared_studio, studio_in
-
-
-@pytest.fixture(scope="module")
-def shared(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """One window for most tests: opening one takes longer than most of them."""
-    with shared_studio(qapp, tmp_path_factory.mktemp("studio")) as studio:
-        yield studio
-
-
-@pytest.fixture
-def studio(shared: Studio, qtbot: QtBot) -> Iterator[Studio]:
-    shared.begin(qtbot)
-    yield shared
-    shared.tidy()
+from tests.ui.studio import Studio, studio_in
 
 
 def test_the_first_start_segments_a_noisy_digit_and_says_what_to_try(studio: Studio) -> None:
