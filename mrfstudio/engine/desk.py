@@ -7,7 +7,7 @@ Nothing here knows Qt; a test or a notebook can use it as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,12 @@ import numpy as np
 import torch
 
 from mrfstudio.assets import asset
-from mrfstudio.engine.answers import Aside, CloneGallery, Loaded, ModelNote, Picture, Recovered, Unsaved
+from mrfstudio.engine.answers import Aside, CloneGallery, Loaded, ModelNote, Picture
 from mrfstudio.engine.commands import SetImage
-from mrfstudio.engine.converge_desk import ConvergeDesk
 from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
 from mrfstudio.engine.device import choose_device
 from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
-from mrfstudio.engine.files.session_file import load_session, save_session
 from mrfstudio.engine.inference import grid_belief_propagation
 from mrfstudio.engine.inference.contract import kernels
 from mrfstudio.engine.lessons import Lesson
@@ -30,6 +28,7 @@ from mrfstudio.engine.memory import keep_freed_memory
 from mrfstudio.engine.models.grid import GridMRF
 from mrfstudio.engine.registry import ALGORITHMS, catalogue
 from mrfstudio.engine.session import Session
+from mrfstudio.engine.session_desk import SessionDesk
 from mrfstudio.engine.workspaces.contract import LabelWorkspace, Workspace
 from mrfstudio.engine.workspaces.graph import GraphWorkspace
 from mrfstudio.engine.workspaces.inpaint import InpaintWorkspace
@@ -49,8 +48,8 @@ PICTURE_ALGORITHMS = ("bp", "gibbs")
 assert grid_belief_propagation.__doc__
 
 
-class Desk(ConvergeDesk):
-    """Owns the sessions. One thread uses it. What only Converge asks is in `converge_desk.py`."""
+class Desk(SessionDesk):
+    """Owns the sessions. One thread uses it. Files are in `session_desk.py`, Converge in `converge_desk.py`."""
 
     def __init__(
         self, models: Mapping[str, Any] | None = None, figures: int = 40, keeper: Keeper | None = None
@@ -65,9 +64,8 @@ class Desk(ConvergeDesk):
         # window keeps from its core takes many times as long.
         self._threads = torch.get_num_threads()
         torch.set_num_threads(1)
-        super().__init__(self._threads)
+        super().__init__(self._threads, keeper)
         self._figures = figures
-        self._keeper = keeper
         self._galleries: dict[str, CloneGallery] = {}
         self._models = {name: model for name, model in (models or {}).items() if isinstance(model, GridMRF)}
         self._other_models = {name: model for name, model in (models or {}).items() if name not in self._models}
@@ -238,94 +236,8 @@ class Desk(ConvergeDesk):
 
         return Aside(work)
 
-    # Files ------------------------------------------------------------------------------------------------------------
-
-    def save_session(self, workspace: str, path: str) -> str:
-        """Write the session; it is then no longer modified."""
-        session = self.session(workspace)
-        save_session(session, path)
-        session.mark_saved()
-        session.file = path
-        if self._keeper is not None:
-            self._keeper.forget(workspace)
-        return path
-
-    def snapshot(self, workspace: str, path: str) -> str:
-        """Write the session without calling it saved, such as for a command that replays it."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        save_session(self.session(workspace), path)
-        return path
-
-    def open_session(self, workspace: str, path: str) -> str:
-        """Show the session of a file; returns the name of its workspace."""
-        session = load_session(path, self._known())
-        session.file = path
-        return self._show(session)
-
-    def _known(self) -> dict[str, Workspace]:
-        """Workspaces whose models may be in memory already."""
+    def known_workspaces(self) -> dict[str, Workspace]:
         return {self._segment.name: self._segment, InpaintWorkspace.name: self.inpainting.workspace}
-
-    def _show(self, session: Session) -> str:
-        session.timeline.stage.threads = self._threads
-        self._sessions[session.workspace.name] = session
-        return session.workspace.name
-
-    # Work that outlives a crash ---------------------------------------------------------------------------------------
-
-    def keep(self) -> list[Aside]:
-        """Write what was done since the last call where a crash cannot reach it; returns what takes longer."""
-        if self._keeper is None:
-            return []
-        works = [self._keep(workspace, session) for workspace, session in self._sessions.items()]
-        return [Aside(work) for work in works if work is not None]
-
-    def _keep(self, workspace: str, session: Session) -> Callable[[], None] | None:
-        assert self._keeper is not None
-        try:
-            return self._keeper.keep(workspace, session)
-        except StudioError as problem:
-            session.say(str(problem))
-            return None
-
-    def left_behind(self, workspace: str) -> tuple[Unsaved, ...]:
-        """Work of the last window that did not close in order."""
-        from mrfstudio.engine import recovery
-
-        found = recovery.left_behind(self._keeper.root) if self._keeper is not None else ()
-        return tuple(work for work in found if work.window == found[0].window)
-
-    def recover(self, workspace: str, works: tuple[Unsaved, ...]) -> Recovered:
-        """Open work that was left behind; what is open again is kept before the old copy goes."""
-        from mrfstudio.engine import recovery
-
-        assert self._keeper is not None
-        opened, problems = [], []
-        with recovery.taken_over(works[0].window):
-            for work in works:
-                try:
-                    session = recovery.recovered(work.folder, self._known())
-                except StudioError as problem:
-                    problems.append(str(problem))
-                    continue
-                name = self._show(session)
-                opened.append((name, session.file))
-                write = self._keeper.keep(name, session)
-                if write is not None:
-                    write()
-        if problems:
-            problems.append(f"What could not be read lies in {recovery.put_aside(works[0].window)}.")
-        else:
-            recovery.discard(works[0].window)
-        return Recovered(tuple(opened), tuple(problems))
-
-    def discard_left_behind(self, workspace: str, window: str) -> None:
-        """Throw away what a window left behind."""
-        from mrfstudio.engine import recovery
-
-        with recovery.taken_over(window):
-            pass  # nobody else is at it
-        recovery.discard(window)
 
     # Models -----------------------------------------------------------------------------------------------------------
 
