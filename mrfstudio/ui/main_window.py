@@ -36,7 +36,7 @@ from mrfstudio.ui.panels.lane_names import LETTERS
 from mrfstudio.ui.recovering import Recovering
 from mrfstudio.ui.room import Room
 from mrfstudio.ui.settings import Settings
-from mrfstudio.ui.shell import MessageBar, Rail, Rates, Scrolled, Sideways, Stacked
+from mrfstudio.ui.shell import MessageBar, Pages, Rail, Rates, Scrolled, Sideways, Stacked
 from mrfstudio.ui.tabbing import move_focus
 from mrfstudio.ui.theme import Theme, Width, px
 from mrfstudio.ui.workspaces.base import Workspace
@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.choose_workspace)
         self.rail.add_deed(self.actions_["lessons"], "Lessons", "lessons")
         self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
-        self.centre, self.controls, self.curves = QStackedWidget(), QStackedWidget(), QStackedWidget()
+        self.centre, self.controls, self.curves = QStackedWidget(), Pages(), QStackedWidget()
         self.tutor = Tutor(self, self.controller, Guide())
         self.setCentralWidget(Stacked(self.tutor.guide, self.centre))
         self.message_bar = MessageBar(self.centre)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QHideEvent
+from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QScrollArea,
     QSizePolicy,
+    QStackedWidget,
     QToolBar,
     QToolButton,
     QVBoxLayout,
@@ -299,10 +300,18 @@ class Scrolled(QScrollArea):
         if event.type() == QEvent.Type.FontChange:
             self._settling.start()
 
+    def sizeHint(self) -> QSize:
+        # Qt's own keeps what the widget wanted when it was first asked.
+        return QSize(self._needed(), super().sizeHint().height())
+
     def shrink(self) -> None:
         """What is inside takes less room from now on."""
         self._settling.start()
         self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._settling.start()  # what is hidden does not follow the size of the text
 
     def _settled(self) -> None:
         self.setMinimumWidth(self._needed())
@@ -320,6 +329,18 @@ class Scrolled(QScrollArea):
         room = bar.sizeHint().width() if self._always or bar.maximum() > 0 else 0
         least = max(inside.minimumSizeHint().width(), inside.minimumWidth())
         return least + room + 2 * self.frameWidth()
+
+
+class Pages(QStackedWidget):
+    """One page at a time, as large as the shown one needs: hidden pages need not know the size of the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentChanged.connect(lambda _: self.updateGeometry())
+
+    def minimumSizeHint(self) -> QSize:
+        page = self.currentWidget()
+        return super().minimumSizeHint() if page is None else page.minimumSizeHint().expandedTo(page.minimumSize())
 
 
 class Sideways(QScrollArea):

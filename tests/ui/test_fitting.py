@@ -121,7 +121,14 @@ def test_a_window_that_starts_with_large_text_is_no_wider_than_it_was_left(
         assert studio.window.width() <= 1272
         studio.window.resize(1272, 740)
         assert studio.window.width() == 1272
-    theme.set_scale(1.0)
+        studio.start()
+        for name in ("inpaint", "graph", "segment"):
+            studio.window.choose_workspace(name)
+            QApplication.processEvents()
+        before = studio.window.docks.controls.width()
+        theme.set_scale(1.0)
+        qtbot.waitUntil(lambda: studio.window.docks.controls.width() < 0.8 * before)
+        studio.settle()
 
 
 def test_where_there_is_little_room_tools_show_keys_and_panels_share_a_place(

@@ -48,7 +48,7 @@ from mrfstudio.ui.workspaces.readers import Readers
 from mrfstudio.ui.workspaces.run_actions import RunActions
 
 ADVICE = (
-    "Try it: choose a ring, raise the coupling until it no longer converges, then follow the advice here.",
+    "Try it: choose a ring, raise the coupling until its messages swing for long, then follow the advice here.",
     "Say what you know: press 1 and click nodes; the right button takes it back.",
     "Look closer: click a line to see its messages; Ctrl+G maps σ_max.",
 )
