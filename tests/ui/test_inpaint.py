@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QComboBox, QScrollBar, QTabBar, QWidget
@@ -252,6 +252,22 @@ def test_the_gallery_steps_by_arrow_keys_and_page_down_and_the_mask_stays(studio
     studio.do("undo")
     studio.settle()
     assert np.array_equal(studio.frame.layers["picture"], gallery.model.pictures[1])
+
+
+def test_page_down_goes_on_from_the_picture_that_is_open(studio: Studio) -> None:
+    gallery = studio.inpaint.gallery
+    studio.until(lambda: gallery.panel.model.rowCount() > 3)
+    gallery.panel.view.setCurrentIndex(gallery.panel.model.index(1))
+    studio.settle()
+    opened = studio.frame.name
+    with QSignalBlocker(gallery.panel.view.selectionModel()):
+        gallery.panel.view.setCurrentIndex(QModelIndex())  # as after the first picture, which nobody chose
+    gallery.panel.turn(0)
+    studio.until(lambda: gallery.panel.view.currentIndex().row() == 1)
+    assert studio.frame.name == opened
+    studio.key(Qt.Key.Key_PageDown)
+    studio.settle()
+    assert studio.frame.name.endswith(" 2")
 
 
 def test_the_gallery_turns_pages(studio: Studio) -> None:

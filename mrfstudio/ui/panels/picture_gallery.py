@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRectF,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -115,6 +125,13 @@ class GalleryPanel(QWidget):
         now = self.view.currentIndex().row()
         row = now + by if now >= 0 else 0
         self.view.setCurrentIndex(self.model.index(min(max(row, 0), rows - 1)))
+
+    def mark(self, row: int | None) -> None:
+        """Show which picture is open, so that the next one is the one after it."""
+        if row is not None:
+            with QSignalBlocker(self.view.selectionModel()):
+                self.view.setCurrentIndex(self.model.index(row))
+            self.view.viewport().update()
 
     def _ask(self, page: int) -> None:
         name = self.source.currentData()

@@ -75,8 +75,16 @@ class Gallery(QObject):
         row, self._step_after = self._step_after, None
         if row is not None and len(gallery.pictures):
             self.panel.view.setCurrentIndex(self.panel.model.index(row % len(gallery.pictures)))
+        elif self._controller.newest is not None:
+            names = [name_of(gallery, row) for row in range(len(gallery.pictures))]
+            self.panel.mark(names.index(shown) if (shown := self._controller.newest.name) in names else None)
 
     def _open(self, row: int) -> None:
         gallery = self.panel.gallery
         if gallery is not None:
-            self._workspace.use_picture(GreyPicture(f"{gallery.dataset} {gallery.numbers[row]}", gallery.pictures[row]))
+            self._workspace.use_picture(GreyPicture(name_of(gallery, row), gallery.pictures[row]))
+
+
+def name_of(gallery: PictureGallery, row: int) -> str:
+    """What a picture is called once it is shown."""
+    return f"{gallery.dataset} {gallery.numbers[row]}"
