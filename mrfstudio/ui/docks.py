@@ -92,8 +92,14 @@ class Docks(QObject):
             self._settling.start()
         self._unit = unit
 
+    def text_changed(self) -> None:
+        """It has come, which may have taken a while: panels are measured after those in them."""
+        if self._settling.isActive():
+            self._settling.start()
+
     def _note_sizes(self) -> None:
-        if self._unit <= self._least_unit and self._window.isVisible() and not self._settling.isActive():
+        resting = not self._settling.isActive() or self._least == (0, 0)
+        if self._unit <= self._least_unit and self._window.isVisible() and resting:
             self._least_unit, self._least = self._unit, (self.controls.width(), self.curves.height())
 
     def _give_back(self) -> None:

@@ -118,6 +118,7 @@ class MainWindow(QMainWindow):
         """What does not grow with the text by itself."""
         self.curves.setMinimumHeight(px(self, 86))
         self.room.look()
+        self.docks.text_changed()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
