@@ -10,6 +10,7 @@ was killed.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
 import time
@@ -35,6 +36,7 @@ COPY_EVERY = 60.0
 LOCK, JOURNAL, DAMAGED, GONE = "lock", ".journal", "damaged-", "gone-"
 
 Work = Callable[[], None]
+log = logging.getLogger(__name__)
 
 
 # Keeping --------------------------------------------------------------------------------------------------------------
@@ -186,13 +188,20 @@ def left_behind(root: Path | None = None) -> tuple[Unsaved, ...]:
     root = root or user_folder("recovery")
     found: list[Unsaved] = []
     for window in sorted(root.iterdir()) if root.is_dir() else []:
-        if window.name.startswith((DAMAGED, GONE)) or not (window / LOCK).exists() or is_locked(window / LOCK):
-            continue
-        works = [work for work in map(_described, sorted(window.iterdir())) if work is not None]
-        if not works:  # killed before anything was written
-            _remove(window)
-        found += works
+        try:
+            found += _left_by(window)
+        except OSError:  # a folder that cannot be read must not hide the others, nor greet a person with an error
+            log.warning("%s cannot be looked at", window, exc_info=True)
     return tuple(sorted(found, key=lambda work: work.changed, reverse=True))
+
+
+def _left_by(window: Path) -> list[Unsaved]:
+    if window.name.startswith((DAMAGED, GONE)) or not (window / LOCK).exists() or is_locked(window / LOCK):
+        return []
+    works = [work for work in map(_described, sorted(window.iterdir())) if work is not None]
+    if not works:  # killed before anything was written
+        _remove(window)
+    return works
 
 
 def _described(folder: Path) -> Unsaved | None:

@@ -189,6 +189,27 @@ def test_a_living_window_is_left_alone_and_two_never_share_a_folder(tmp_path: Pa
     windows[1].keeper.close()
 
 
+def test_a_folder_that_cannot_be_read_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    windows = [Window(tmp_path, segment_session()) for _ in range(2)]
+    for window in windows:
+        window.do(STROKE)
+        window.kill()
+    unreadable = windows[0].keeper._folder
+
+    def locked(path: Path) -> bool:
+        if path.parent == unreadable:
+            raise PermissionError(13, "Permission denied")
+        return False
+
+    monkeypatch.setattr(recovery, "is_locked", locked)
+    (work,) = left_behind(tmp_path)
+    assert Path(work.window) == windows[1].keeper._folder
+    assert "cannot be looked at" in caplog.text
+    assert left_behind(tmp_path / "nowhere") == ()
+
+
 def test_a_copy_takes_the_place_of_what_came_before(tmp_path: Path) -> None:
     window = Window(tmp_path, segment_session())
     window.do(STROKE)
