@@ -26,6 +26,7 @@ from mrfstudio.ui.actions import MENUS, key_text
 from mrfstudio.ui.theme import px
 
 SCREEN_SHARE = 0.9  # of the screen, at the most
+INSIDE = " → "  # between the names of a menu and of one in it
 GESTURES: tuple[tuple[str, str], ...] = (
     ("Left button", "Draw with the tool"),
     ("Right button", "Erase"),
@@ -121,7 +122,8 @@ class CommandPalette(QDialog):
         """`actions` are (where it is found, action), such as ("Edit", undo)."""
         super().__init__(parent)
         self.setWindowTitle("Command palette")
-        self._entries = [(place, action) for place, action in actions if action.isEnabled() and action.text()]
+        usable = [each for each in actions if each[1].isEnabled() and each[1].isVisible() and each[1].text()]
+        self._entries = [(place, titled(place, action), action) for place, action in usable]
         self.search = QLineEdit()
         self.search.setPlaceholderText("Type what you want to do")
         self.search.setAccessibleName("Command")
@@ -166,8 +168,7 @@ class CommandPalette(QDialog):
     def _filter(self, text: str) -> None:
         self.results.clear()
         ranked = [
-            (rank(text, plain(action), place, action.statusTip()), plain(action), place, action)
-            for place, action in self._entries
+            (rank(text, name, place, action.statusTip()), name, place, action) for place, name, action in self._entries
         ]
         for _, name, place, action in sorted((r for r in ranked if r[0] is not None), key=lambda r: (r[0], r[1])):
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
@@ -189,6 +190,12 @@ class CommandPalette(QDialog):
     def chosen(self) -> QAction | None:
         """What was picked; the window runs it after the palette has closed, so that dialogs do not pile up."""
         return self._chosen
+
+
+def titled(place: str, action: QAction) -> str:
+    """The text of an action; with the name of its menu where that lies in another one, as in "Panels: Curves"."""
+    _, inside, menu = place.rpartition(INSIDE)
+    return f"{menu}: {plain(action)}" if inside else plain(action)
 
 
 def plain(action: QAction) -> str:

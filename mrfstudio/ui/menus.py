@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QDockWidget, QLabel, QMenu, QToolButton
 
 from mrfstudio.ui.actions import MENUS, Actions
+from mrfstudio.ui.help import INSIDE, plain
 from mrfstudio.ui.icons import icon
 from mrfstudio.ui.shell import spaced
 from mrfstudio.ui.theme import MODES, px
@@ -93,17 +94,17 @@ class Menus(QObject):
         """All actions with the menu they are in, for the palette."""
         found: list[tuple[str, QAction]] = []
         for title, menu in self.by_name.items():
-            found += [(title, action) for action in _leaves(menu)]
+            found += _leaves(menu, title)
         return found
 
 
-def _leaves(menu: QMenu) -> list[QAction]:
-    """The actions of a menu and of the menus in it."""
-    leaves: list[QAction] = []
+def _leaves(menu: QMenu, place: str) -> list[tuple[str, QAction]]:
+    """The actions of a menu and of the menus in it, with where they are."""
+    leaves: list[tuple[str, QAction]] = []
     for action in menu.actions():
         inner = action.menu()
         if isinstance(inner, QMenu):
-            leaves += _leaves(inner)
+            leaves += _leaves(inner, f"{place}{INSIDE}{plain(action)}")
         elif not action.isSeparator():
-            leaves.append(action)
+            leaves.append((place, action))
     return leaves

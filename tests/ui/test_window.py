@@ -472,6 +472,22 @@ def test_the_palette_finds_an_action_by_a_part_of_its_name_and_runs_it(studio: S
     palette.deleteLater()
 
 
+def test_the_palette_names_panels_as_such_and_leaves_out_those_of_other_workspaces(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        studio.window.choose_workspace("inpaint")
+        studio.window.show_workspace("segment")
+        palette = CommandPalette(studio.window.menus.every_action(), studio.window)
+        items = [palette.results.topLevelItem(row) for row in range(palette.results.topLevelItemCount())]
+        names = [item.text(0) for item in items if item is not None]
+        assert {"Clone browser", "Panels: Clones"} <= set(names)
+        assert "Clones" not in names
+        assert not [name for name in names if "Gallery" in name]  # of Inpaint
+        studio.settle()
+
+
 def test_the_palette_also_searches_what_actions_do_and_says_when_there_is_nothing(studio: Studio) -> None:
     palette = CommandPalette(studio.window.menus.every_action(), studio.window)
     palette.show()

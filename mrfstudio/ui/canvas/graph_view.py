@@ -20,7 +20,7 @@ from mrfstudio.ui.drawing import Drawing
 from mrfstudio.ui.panels.inspector import percent
 from mrfstudio.ui.theme import px
 
-EMPTY = "No graph yet.\nChoose one at the right, or open a .uai or .fg file."
+EMPTY = "One moment: the first graph is on its way.\nYou can also open a .uai or .fg file."
 NEAR_EDGE = 6.0  # pixels
 LARGEST_FIT = 140.0  # pixels a unit: a graph of three nodes need not fill a wall
 MOST_LISTED = 6  # states in the note beside the pointer

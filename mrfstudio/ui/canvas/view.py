@@ -25,7 +25,7 @@ from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.colours import colours_of
 from mrfstudio.ui.drawing import Drawing
 
-EMPTY = "Nothing here yet.\nOpen or paste a picture, choose a digit or a shape, or start drawing."
+EMPTY = "One moment: the first example is on its way.\nYou can also open or paste a picture, or start a drawing."
 
 
 class CanvasBase(Surface):

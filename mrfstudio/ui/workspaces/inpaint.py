@@ -42,7 +42,7 @@ ADVICE = (
     "V shows the mean, its deviation, a sample, the error in turn. W or the grip below the picture wipes to before.",
     "Look inside: Ctrl+H shows the hidden units; click one to switch it on or off. Ctrl+K compares two models.",
 )
-EMPTY = "Nothing here yet.\nOpen or paste a picture, or choose one from the gallery (Ctrl+Shift+G)."
+EMPTY = "One moment: the first picture is on its way.\nYou can also open or paste one."
 
 
 class InpaintControls(LaneControls):
