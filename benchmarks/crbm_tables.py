@@ -186,7 +186,7 @@ def markdown(kept: Kept) -> str:
         "",
         f"Measured with: {kept.settings_in_words}; torch {torch.__version__}, CPU. The CD methods ran `sampling times` "
         f"as many epochs. {STARTED[kept.settings['start']]} The parameters of the best validation were kept.",
-        "`paper` is the published error of all pixels, from 50,000 training images and 256 hidden units.",
+        "`paper` is the published error of all pixels, from all training images and 256 hidden units.",
     ]
     for table in sorted({task.table for task in TASKS.values()}):
         tasks = {name: task for name, task in TASKS.items() if task.table == table}
