@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -48,7 +48,7 @@ from mrfstudio.ui.workspaces.train import TrainWorkspace
 WORKSPACES: tuple[type[Workspace], ...] = (SegmentWorkspace, InpaintWorkspace, ConvergeWorkspace, TrainWorkspace)
 FIRST_SIZE = (1280, 800)
 FRAME = (8, 40)  # what the system draws around a window; known only once it is shown
-CONTROLS_WIDTH = 310  # design pixels: labels stand beside their boxes
+CONTROLS_WIDTH = 318  # design pixels: labels stand beside their boxes
 TEXT_STEPS = (0.75, 0.9, 1.0, 1.15, 1.3, 1.5, 1.75, 2.0)
 SESSION_ACTIONS = ("save", "save_as")
 RATES_EVERY = 500  # milliseconds; faster numbers could not be read
@@ -119,6 +119,10 @@ class MainWindow(QMainWindow):
         self.curves.setMinimumHeight(px(self, 86))
         self.room.look()
         self.docks.text_changed()
+
+    def event(self, event: QEvent) -> bool:
+        # The status line is the place of the run's state; what an action does stands in its tool tip.
+        return event.type() == QEvent.Type.StatusTip or super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

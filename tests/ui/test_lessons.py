@@ -61,6 +61,19 @@ def test_whoever_has_every_step_shown_reaches_every_goal(studio: Studio, name: s
     assert not guide.isVisible()
 
 
+def test_every_step_is_read_without_scrolling_on_a_small_screen(studio: Studio) -> None:
+    window = studio.window
+    size = window.size()
+    window.resize(1272, 760)
+    tutor = begun(studio, "inside-and-outside")
+    bar = tutor.guide._text.verticalScrollBar()
+    for _ in range(5):
+        studio.qtbot.waitUntil(lambda: bar.maximum() == 0)
+        tutor.go(1)
+    tutor.end()
+    window.resize(size)
+
+
 def test_doing_it_by_hand_counts_and_other_deeds_do_not(studio: Studio) -> None:
     tutor = begun(studio, "inside-and-outside")
     tutor.go(1)

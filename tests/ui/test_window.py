@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QImage
+from PySide6.QtGui import QDropEvent, QImage, QStatusTipEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSlider,
@@ -53,6 +53,12 @@ def test_the_first_start_segments_a_noisy_digit_and_says_what_to_try(studio: Stu
 def test_the_pace_of_a_run_that_is_over_can_still_be_read(studio: Studio) -> None:
     studio.window._show_rates()
     assert re.fullmatch(r"last run: [1-9]\d* iterations/s", studio.window.rates.text())
+
+
+def test_the_state_of_the_run_stays_readable_while_the_pointer_is_on_an_action(studio: Studio) -> None:
+    QApplication.sendEvent(studio.window, QStatusTipEvent("what an action does"))
+    assert studio.window.statusBar().currentMessage() == ""
+    assert studio.window.badge.isVisible()
 
 
 def test_a_session_is_first_saved_under_the_name_of_its_picture(

@@ -22,6 +22,8 @@ from mrfstudio.ui.icons import icon
 from mrfstudio.ui.panels.elided import Elided
 from mrfstudio.ui.theme import px
 
+MOST_OF_WINDOW = 6  # the text of a step has a sixth of the window's height, if it needs that much
+
 
 class Text(QScrollArea):
     """Paragraphs, as tall as they are at their width; they scroll where a small window has no room for that."""
@@ -50,7 +52,10 @@ class Text(QScrollArea):
         return QSize(px(self, 400), sum(heights) + self._column.spacing() * (len(heights) - 1))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 100), 2 * self.fontMetrics().lineSpacing())
+        # All of it, unless that were much of the window: what lies below wants more than there is, and would leave two
+        # lines of it.
+        least, most = 2 * self.fontMetrics().lineSpacing(), self.window().height() // MOST_OF_WINDOW
+        return QSize(px(self, 100), max(least, min(self.sizeHint().height(), most)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
