@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -72,7 +74,8 @@ class Gauge(QWidget):
         elif found.high <= 0:
             self.interval.setText("Guaranteed for α: none")
         else:
-            self.interval.setText(f"Guaranteed for α: {found.low:.3g} to {found.high:.3g}")
+            low, high = math.ceil(found.low * 1000) / 1000, math.floor(found.high * 1000) / 1000  # never beyond it
+            self.interval.setText(f"Guaranteed for α: {low:g} to {high:g}")
 
 
 class Bars(QWidget):

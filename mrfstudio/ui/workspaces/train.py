@@ -204,8 +204,9 @@ class TrainWorkspace(Workspace):
         return self.runs.undoable
 
     def rates(self) -> str | None:
-        speed = self._update.images_per_second if self._update is not None and self.active is not None else 0.0
-        return f"{speed:.0f} images/s"
+        if self._update is None or self.active is None:
+            return ""
+        return f"{self._update.images_per_second:.0f} images/s"
 
     # The run that goes on ---------------------------------------------------------------------------------------------
 
