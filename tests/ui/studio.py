@@ -91,13 +91,17 @@ class Studio:
     def start(self) -> None:
         """Show the window and wait for the first example to be segmented."""
         self.window.show()
-        self.window.activateWindow()  # shortcuts act only in the active window
-        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self._activate()
         self.window.after_first_paint()
         if not self.thread.alive:  # a shared window's thread runs before the first test
             self.thread.start()
         self.controller.post(SetSpeed(None))
         self.until(lambda: self.frame.name != "" and self.frame.iteration == 15 and not self.frame.playing)
+
+    def _activate(self) -> None:
+        """Shortcuts act only in the active window."""
+        self.window.activateWindow()
+        self.qtbot.waitUntil(self.window.isActiveWindow)
 
     def begin(self, qtbot: QtBot) -> None:
         """A new test: everything as at the first start."""
@@ -106,6 +110,8 @@ class Studio:
         if not self.window.isVisible():
             self.start()
             return
+        self._activate()  # another window may have come and gone
+        self.window.files._paths.clear()  # what an earlier test saved
         self.window.show_workspace("segment")
         self.segment.start()
         self.controller.post(SetSpeed(None))

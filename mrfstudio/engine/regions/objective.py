@@ -11,6 +11,7 @@ of a region always sum to 1. A and D are made once for a region graph: no pass o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,7 +80,7 @@ def _plain(vectors: Tensor) -> bool:
 
 def _product(matrix: sparse.csr_array, vectors: Tensor) -> Tensor:
     """(…, columns) → (…, rows)."""
-    flat = vectors.detach().reshape(-1, vectors.shape[-1]).numpy()
+    flat = vectors.detach().reshape(math.prod(vectors.shape[:-1]), vectors.shape[-1]).numpy()  # also without regions
     found = matrix @ flat[0] if len(flat) == 1 else (matrix @ flat.T).T
     return torch.from_numpy(np.ascontiguousarray(found)).reshape(*vectors.shape[:-1], matrix.shape[0])
 
