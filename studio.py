@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"MRF Studio needs Python 3.11 or newer, not {found}: run it as `python3.11 studio.py`.\n")
         return 1
     from mrfstudio.launcher.environment import Environment
-    from mrfstudio.launcher.progress import Stop, say
+    from mrfstudio.launcher.progress import LauncherError, say
 
     environment = Environment(Path(__file__).resolve().parent)
     command = arguments[0] if arguments else ""
@@ -47,8 +47,11 @@ def main(arguments: list[str]) -> int:
         environment.prepare(dev=command == "test")
         if command in ("", "test"):
             environment.report_missing()
-    except Stop as reason:
+    except LauncherError as reason:
         say(str(reason))
+        return 1
+    except OSError as problem:  # a full disk, a folder that may not be written
+        say(f"MRF Studio cannot be prepared in {environment.root}: {problem.strerror or problem}.")
         return 1
     except KeyboardInterrupt:
         say("Interrupted: the next start takes it up again.")
@@ -65,11 +68,11 @@ def main(arguments: list[str]) -> int:
 def setup(environment: Environment, options: list[str]) -> int:
     """Look at everything and mend what is damaged; with `--system` also install what Qt needs from the system."""
     from mrfstudio.launcher import system_libraries
-    from mrfstudio.launcher.progress import Stop
+    from mrfstudio.launcher.progress import LauncherError
 
     for option in options:
         if option not in ("--system", "--dev"):
-            raise Stop(f"`setup` got {option!r}: expected --system, --dev or nothing.")
+            raise LauncherError(f"`setup` got {option!r}: expected --system, --dev or nothing.")
     system = "--system" in options and sys.platform.startswith("linux")
     if system:
         system_libraries.install_python_parts()

@@ -1,6 +1,6 @@
-"""Remake Table 1 of the query-training paper: binary RBMs and DBMs on eight sets of binary rows.
+"""Remake Table 1 of [QT21]: binary RBMs and DBMs on eight sets of binary rows.
 
-    python benchmarks/boltzmann_table.py --data FOLDER                      everything, as the paper trained it (hours)
+    python benchmarks/boltzmann_table.py --data FOLDER                      everything, as [QT21] trained it (hours)
     python benchmarks/boltzmann_table.py --data FOLDER --preset quick --minutes 5 --sets mushrooms digits
 
 FOLDER holds binary_adult.npz and its neighbours. Every entry of the table is one trained model in `--work`, with its
@@ -24,13 +24,13 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.data.binary_rows import binary_rows
-from mrfstudio.engine.data.contract import parse_data
-from mrfstudio.engine.evaluate import evaluate_model
-from mrfstudio.engine.learning.query_rbm import BinaryScores
-from mrfstudio.engine.learning.run import train_command
-from mrfstudio.engine.models.rbm import RBM
-from mrfstudio.engine.open_model import open_model
+from mrfstudio.engine.data.dataset import parse_data
+from mrfstudio.engine.families.rbm.model import RBM
+from mrfstudio.engine.families.rbm.query import BinaryScores
+from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.registry import LEARNERS
+from mrfstudio.engine.tasks.evaluate import evaluate_model
+from mrfstudio.engine.training.command import train_command
 
 ITERATIONS = 10
 BURN_IN, SWEEPS, CHAINS = 50, 50, 4
@@ -40,7 +40,7 @@ GIBBS_ITEMS = 500
 
 @dataclass(frozen=True)
 class Set:
-    """One data set: its file, hidden units, learning rate and epochs in the paper, and what the paper printed.
+    """One data set: its file, hidden units, learning rate and epochs in [QT21], and what [QT21] printed.
 
     `quick` is the epochs of the preset of that name, chosen for a minute or three of one core each, `quick_rate` its
     learning rate: 400 rows are learned by heart at a larger one.
@@ -116,7 +116,7 @@ def _options() -> argparse.Namespace:
 
 
 def _make(entry: str, name: str, kind: str, learner: str, seed: int, options: argparse.Namespace) -> None:
-    """Train and measure one entry, unless it is there, and write the table anew."""
+    """Train and measure one entry, unless it is there, and write the table again."""
     scores = options.work / f"{entry}.table.json"
     if not scores.exists():
         print(f"{entry} …", flush=True)
@@ -189,7 +189,7 @@ class Stopwatch:
 def gibbs_scores(model: RBM, rows: Tensor, unknown: Tensor, seed: int) -> BinaryScores:
     """NCE of beliefs by sampling: the mean of p(v | h) over chains and sweeps, given the other units.
 
-    Grey levels that are given are drawn anew in every sweep, which is what soft evidence means to a sampler.
+    Grey levels that are given are drawn again in every sweep, which is what soft evidence means to a sampler.
     """
     generator = torch.Generator().manual_seed(seed)
     truth, asked = rows.repeat(CHAINS, 1), unknown.repeat(CHAINS, 1)
@@ -215,9 +215,9 @@ def _table(work: Path) -> str:
         "# Binary RBMs and DBMs: normalised cross-entropy in bits",
         "",
         "Made by `benchmarks/boltzmann_table.py`. Test split, uniform queries at probability ½, "
-        f"{ITERATIONS} iterations of belief propagation; lower is better. In brackets what the paper printed. "
-        f"PCD-Gibbs is measured on the first {GIBBS_ITEMS} test items. The rows of web are another split than the "
-        "paper's, so that its numbers cannot be compared.",
+        f"{ITERATIONS} iterations of belief propagation; lower is better. In brackets what [QT21] printed. "
+        f"PCD-Gibbs is measured on the first {GIBBS_ITEMS} test items. The rows of web are another split than "
+        "that of [QT21], so that its numbers cannot be compared.",
         "",
         "| set | seed | independent units | RBM, QT | DBM, QT | RBM, PCD-BP | RBM, PCD-Gibbs |",
         "| --- | --- | --- | --- | --- | --- | --- |",

@@ -6,10 +6,10 @@ Trains every method on noisy and occluded MNIST and on silhouettes, asks each mo
 FOLDER/tables.md. What is done is in FOLDER/results.json and is not done again, and a killed training goes on from its
 last checkpoint; so the same command finishes what was begun.
 
-Two things are not as in the paper, because a small machine has no 125,000 steps: every method starts from the logistic
+Two things are not as in [PI17], because a small machine has no 125,000 steps: every method starts from the logistic
 regression of its task, so that its steps go into the hidden units, and steps are Adam's. With --start mean-field all
 but LR and MLE-MF start from the model of MLE-MF, whose epochs cost a tenth of those of messages. With --start zero,
-256 hidden units, 50 epochs and --sampling-times 4 it is the paper's experiment.
+256 hidden units, 50 epochs and --sampling-times 4 it is [PI17]'s experiment.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from kept import Kept
 
-from mrfstudio.engine.evaluate import evaluate_model
-from mrfstudio.engine.learning.run import train_command
+from mrfstudio.engine.tasks.evaluate import evaluate_model
+from mrfstudio.engine.training.command import train_command
 
 STARTED = {
     "zero": "No method starts from another.",
@@ -59,7 +59,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Task:
-    """One pair of columns, with what the paper measured: percent of all pixels, in the order of the methods."""
+    """One pair of columns, with what [PI17] measured: percent of all pixels, in the order of the methods."""
 
     table: int
     title: str

@@ -1,4 +1,4 @@
-"""Tables 5.1 and 5.2 of the thesis: Ising models learned with each inference method, by their exact likelihood.
+"""Tables 5.1 and 5.2 of [Liu20]: Ising models learned with each inference method, by their exact likelihood.
 
     python benchmarks/ising_learning.py --grid5 ising_grid5.npz --grid10 ising_grid10.npz --out FOLDER
 
@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from kept import Kept
 
-from mrfstudio.engine.evaluate import evaluate_model
-from mrfstudio.engine.learning.run import train_command
+from mrfstudio.engine.tasks.evaluate import evaluate_model
+from mrfstudio.engine.training.command import train_command
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "Exact": ("likelihood", {"algorithm": "exact"}),
@@ -41,7 +41,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Task:
-    """One column. `published` are the numbers of the thesis, by method, where its samples are the same."""
+    """One column. `published` are the numbers of [Liu20], by method, where its samples are the same."""
 
     title: str
     count: int
@@ -88,7 +88,7 @@ TASKS = {
     ),
     "own5": Task("Grid, N = 25, drawn here (4,000)", 4000, {"side": 5}, {}),
     "complete9": Task("Complete, N = 9, drawn here (100,000)", 100_000, {"shape": "complete", "nodes": 9}, {}),
-    # As few samples as in the thesis: they hold 21 distinct states, two opposite groups of three have 99% of the
+    # As few samples as in [Liu20]: they hold 21 distinct states, two opposite groups of three have 99% of the
     # probability, and two pairs of spins never show one of their four states: no finite parameters are the most likely.
     "few9": Task("Complete, N = 9, drawn here (2,000)", 2000, {"shape": "complete", "nodes": 9}, {}),
     "complete16": Task("Complete, N = 16, drawn here (100,000)", 100_000, {"shape": "complete", "nodes": 16}, {}),
@@ -137,7 +137,7 @@ def _measured(task: Task, method: str, file: Path | None, options: argparse.Name
 
 
 def markdown(kept: Kept) -> str:
-    """One table a task: what was measured, and what the thesis prints for the same samples."""
+    """One table a task: what was measured, and what [Liu20] prints for the same samples."""
     lines = [
         "# Ising models learned with different inference methods: exact negative log-likelihood of test samples, nats",
         "",
@@ -151,7 +151,7 @@ def markdown(kept: Kept) -> str:
             continue
         published = dict(task.published)
         truth = next(iter(measured.values()))["true_nll"]
-        lines += ["", f"## {task.title}", "", "| method | NLL | thesis | CPU s |", "|---|---|---|---|"]
+        lines += ["", f"## {task.title}", "", "| method | NLL | [Liu20] | CPU s |", "|---|---|---|---|"]
         lines.append(f"| True | {truth:.3f} | {_number(published.get('True'))} | |")
         for method, found in measured.items():
             own, printed = _number(found["nll"]), _number(published.get(method))

@@ -27,7 +27,7 @@ class Kept:
         return found if found is not None and found["settings"] == self.settings else None
 
     def add(self, name: str, found: Found) -> None:
-        """Keep a result, and write the page anew."""
+        """Keep a result, and write the page again."""
         self._all[name] = {"settings": self.settings, **found}
         _write(self._file, json.dumps(self._all, indent=1))
         _write(self.folder / "tables.md", self._page(self))

@@ -21,14 +21,14 @@ from torch import Tensor
 
 from benchmarks.regions import METHODS, STEPS, Setting, settings, vector
 from mrfstudio.engine.files.atomic import write_text
-from mrfstudio.engine.inference.contract import Algorithm
-from mrfstudio.engine.inference.generalized_bp import GeneralizedBP
-from mrfstudio.engine.inference.on_regions import region_potentials
-from mrfstudio.engine.inference.renn import RegionEnergyNetwork
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.algorithm import Algorithm
+from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP
+from mrfstudio.engine.inference.regions.objective import log_of, objective
+from mrfstudio.engine.inference.regions.on_regions import region_potentials
+from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork
+from mrfstudio.engine.inference.regions.tables import RegionTables
 from mrfstudio.engine.inference.run import Limits, run
-from mrfstudio.engine.models.factor_graph import FactorGraph
-from mrfstudio.engine.regions.objective import log_of, objective
-from mrfstudio.engine.regions.tables import RegionTables
 
 TABLE = Path(__file__).parent / "region_minima.md"
 SEEDS = tuple(range(100, 120))

@@ -1,4 +1,4 @@
-"""Tables 4.1-4.7 of the thesis on region-based energy networks, made anew.
+"""Tables 4.1-4.7 of [Liu20] on region-based energy networks, made again.
 
     python benchmarks/regions.py --graphs 20                  everything that is still missing
     python benchmarks/regions.py --graphs 5 --only grid-25    settings whose name begins so
@@ -27,18 +27,18 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.files.atomic import write_text
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.ising import complete_edges, grid_edges
+from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.bethe_net import BetheNetwork
-from mrfstudio.engine.inference.contract import Algorithm, State
-from mrfstudio.engine.inference.energy_network import EnergyNetwork, NetworkState
 from mrfstudio.engine.inference.exact import Exact
-from mrfstudio.engine.inference.generalized_bp import GeneralizedBP
 from mrfstudio.engine.inference.mean_field import MeanField
-from mrfstudio.engine.inference.on_regions import region_potentials
-from mrfstudio.engine.inference.renn import RegionEnergyNetwork
+from mrfstudio.engine.inference.regions.bethe_net import BetheNetwork
+from mrfstudio.engine.inference.regions.energy_network import EnergyNetwork, NetworkState
+from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP
+from mrfstudio.engine.inference.regions.on_regions import region_potentials
+from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork
 from mrfstudio.engine.inference.run import Limits, run
-from mrfstudio.engine.models.factor_graph import FactorGraph
-from mrfstudio.engine.models.ising import complete_edges, grid_edges
 
 HERE = Path(__file__).parent
 RESULTS, TABLES = HERE / "regions.jsonl", HERE / "regions.md"
@@ -72,7 +72,7 @@ OUTER_FACE = ("GBP", "GBP, double loop", "RENN")
 
 @dataclass(frozen=True)
 class Setting:
-    """One row of a table: graph, distribution of the potentials, and the thesis's own ℓ1 of RENN."""
+    """One row of a table: graph, distribution of the potentials, and [Liu20]'s own ℓ1 of RENN."""
 
     table: str
     name: str
@@ -222,16 +222,16 @@ def write_tables() -> None:
     """Mean ± deviation over the graphs measured so far, and how many they are."""
     records = read()
     chosen = [s for s in settings() if any(r["setting"] == s.name for r in records)]
-    lines = ["# Inference on region graphs: the thesis's tables made anew", ""]
+    lines = ["# Inference on region graphs: [Liu20]'s tables made again", ""]
     lines += [(__doc__ or "").split("\n\n")[-1].strip(), ""]
     lines += [
-        "Headings quote what the thesis prints for RENN on its own 20 graphs; every row says how many were measured "
+        "Headings quote what [Liu20] prints for RENN on its own 20 graphs; every row says how many were measured "
         "here. `settled` counts graphs on which a method of messages reached 1e-6 within 500 iterations; the "
         "networks take 200 steps. GBP means damped messages from parents to children. Networks take all complete "
         "graphs of a setting in one batch; seconds are then each graph's share. RENN's defaults (start, softening, 64 "
         "numbers a variable, rate) were chosen on the first four to eight graphs of most of these settings, by the ℓ1 "
         "printed here, its scores of single regions on other graphs altogether; nothing was searched for the other "
-        "methods. `RENN, as published` has the thesis's settings: uniform start, λ = 5 throughout, 200 numbers a "
+        "methods. `RENN, as published` has [Liu20]'s settings: uniform start, λ = 5 throughout, 200 numbers a "
         "variable, rate 0.001, layers alone. Where the minimum of the energy lies on complete graphs is in "
         "`benchmarks/region_minima.md`. ℓ1 of RENN on the graphs from the ninth on, which "
         f"were never looked at: {_unseen(records)}.",
@@ -256,7 +256,7 @@ def _unseen(records: list[dict[str, object]]) -> str:
 
 def _table(setting: Setting, records: list[dict[str, object]]) -> list[str]:
     sign = "u" if setting.draw == "uniform" else "γ"
-    lines = [f"### N = {setting.nodes}, {sign} = {setting.width:g} (thesis: RENN ℓ1 {setting.printed})"]
+    lines = [f"### N = {setting.nodes}, {sign} = {setting.width:g} ([Liu20]: RENN ℓ1 {setting.printed})"]
     lines += ["", "| method | graphs | ℓ1 | ρ | log Z error | seconds | settled |", "| --- " * 7 + "|"]
     for method in METHODS:
         own = [r for r in records if r["method"] == method]

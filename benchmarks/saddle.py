@@ -1,4 +1,4 @@
-"""Learning with inference networks: Tables 5.1 and 5.2 of the thesis, Tables 1-3 of Wiseman and Kim, made anew.
+"""Learning with inference networks: Tables 5.1 and 5.2 of [Liu20], Tables 1-3 of [WK19], made again.
 
     python benchmarks/saddle.py --digits binary_digits.npz      everything that is still missing
     python benchmarks/saddle.py --rows grids --graphs 3         Ising models on `grids` or `complete` graphs, or `rbm`
@@ -32,13 +32,13 @@ os.environ.setdefault("GOMP_SPINCOUNT", "0")
 import numpy as np
 import torch
 
-from mrfstudio.engine.data.contract import parse_data
-from mrfstudio.engine.evaluate import evaluate_model
+from mrfstudio.engine.data.dataset import parse_data
+from mrfstudio.engine.families.graph.density import log_partition
 from mrfstudio.engine.files.atomic import write_text
 from mrfstudio.engine.files.model_file import load_model
-from mrfstudio.engine.learning.density_graph import log_partition
-from mrfstudio.engine.learning.run import train_command
-from mrfstudio.engine.open_model import build_model
+from mrfstudio.engine.files.open_model import build_model
+from mrfstudio.engine.tasks.evaluate import evaluate_model
+from mrfstudio.engine.training.command import train_command
 
 HERE = Path(__file__).parent
 RESULTS, TABLE, MARGINALS = HERE / "saddle.jsonl", HERE / "saddle.md", HERE / "regions.jsonl"
@@ -68,26 +68,26 @@ def _complete(nodes: int) -> dict[str, Any]:
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "thesis, grid of 25": _grid(5, 4000, 0.1),
-    "thesis, grid of 100": _grid(10, 4000, 0.1),
-    "thesis, grid of 225": _grid(15, 4000, 0.1),
-    "thesis, complete graph of 9": _complete(9),
-    "thesis, complete graph of 16": _complete(16),
-    "Wiseman and Kim, grid of 25": _grid(5, 1000, 1.0),
-    "Wiseman and Kim, grid of 100": _grid(10, 1000, 1.0),
-    "Wiseman and Kim, grid of 225": _grid(15, 1000, 1.0),
+    "[Liu20], grid of 25": _grid(5, 4000, 0.1),
+    "[Liu20], grid of 100": _grid(10, 4000, 0.1),
+    "[Liu20], grid of 225": _grid(15, 4000, 0.1),
+    "[Liu20], complete graph of 9": _complete(9),
+    "[Liu20], complete graph of 16": _complete(16),
+    "[WK19], grid of 25": _grid(5, 1000, 1.0),
+    "[WK19], grid of 100": _grid(10, 1000, 1.0),
+    "[WK19], grid of 225": _grid(15, 1000, 1.0),
 }
 PRINTED = {
-    "thesis, grid of 25": "9.000; exact 9.004, BP 9.139, inference net 9.252, RENN 9.048",
-    "thesis, grid of 100": "19.34; exact 19.38, BP 19.92, inference net 20.29, RENN 19.76",
-    "thesis, grid of 225": "63.90; exact 63.97, BP 66.44, inference net 68.15, RENN 64.79",
-    "thesis, complete graph of 9": "3.276; exact 3.286, BP 5.201, inference net 5.262, RENN 3.414",
-    "thesis, complete graph of 16": "4.883; exact 4.934, BP 13.64, inference net 13.77, RENN 5.178",
-    "Wiseman and Kim, grid of 25": "6.27; exact 6.30, mean field 7.35, BP 7.17, inference net 6.47",
-    "Wiseman and Kim, grid of 100": "25.76; exact 25.89, mean field 29.70, BP 28.34, inference net 26.80",
-    "Wiseman and Kim, grid of 225": "51.80; exact 52.24, mean field 60.03, BP 59.79, inference net 54.91",
+    "[Liu20], grid of 25": "9.000; exact 9.004, BP 9.139, inference net 9.252, RENN 9.048",
+    "[Liu20], grid of 100": "19.34; exact 19.38, BP 19.92, inference net 20.29, RENN 19.76",
+    "[Liu20], grid of 225": "63.90; exact 63.97, BP 66.44, inference net 68.15, RENN 64.79",
+    "[Liu20], complete graph of 9": "3.276; exact 3.286, BP 5.201, inference net 5.262, RENN 3.414",
+    "[Liu20], complete graph of 16": "4.883; exact 4.934, BP 13.64, inference net 13.77, RENN 5.178",
+    "[WK19], grid of 25": "6.27; exact 6.30, mean field 7.35, BP 7.17, inference net 6.47",
+    "[WK19], grid of 100": "25.76; exact 25.89, mean field 29.70, BP 28.34, inference net 26.80",
+    "[WK19], grid of 225": "51.80; exact 52.24, mean field 60.03, BP 59.79, inference net 54.91",
 }
-"""True NLL and that of some methods, as the papers print them for graphs of their own."""
+"""True NLL and that of some methods, as [Liu20] and [WK19] print them for graphs of their own."""
 
 MACHINES: dict[str, tuple[str, dict[str, Any]]] = {
     "PCD": ("pcd", {}),
@@ -116,7 +116,7 @@ def kind(setting: str) -> str:
 
 
 def wanted(rows: tuple[str, ...], graphs: int, digits: Path | None) -> Iterator[Job]:
-    """What is to be measured: every graph of a row before the next graph, and the double loop anew for every batch
+    """What is to be measured: every graph of a row before the next graph, and the double loop again for every batch
     last.
     """
     ising = [(s, graph, m) for s in SETTINGS for graph in range(graphs) for m in METHODS if kind(s) in rows]
@@ -175,14 +175,14 @@ def write_table() -> None:
 def _ising(records: list[dict[str, Any]]) -> list[str]:
     lines = ["## Ising models: test NLL", ""]
     lines += [
-        f"{STEPS} steps of {BATCH} samples. γ = 0.1 for the thesis's, 1 for the others. Mean ± deviation over the "
-        "graphs; the double loop, which begins anew for every batch, has fewer in some rows and says so. CPU seconds "
+        f"{STEPS} steps of {BATCH} samples. γ = 0.1 for [Liu20]'s, 1 for the others. Mean ± deviation over the "
+        "graphs; the double loop, which restarts for every batch, has fewer in some rows and says so. CPU seconds "
         "of one training in brackets. Graphs differ far more than methods do, so the second table has the mean of NLL "
         "minus that of the true model. The common rate and the network's steps and rate were chosen in 17 trials of "
-        "the saddle learner on two of these rows, the first complete graph of 9 and the first of the paper's grids of "
+        "the saddle learner on two of these rows, the first complete graph of 9 and the first of [WK19]'s grids of "
         "25, by the numbers printed here; the network's rate with regions, 0.0003, on three complete graphs of 16 that "
         "are not in the table; nothing was searched for the other methods. On complete graphs of 16 the saddle is not "
-        "found: `docs/algorithms.md` says why."
+        "found: `docs/experiments.md` says why."
     ]
     head = ["", "| setting | graphs | true model | " + " | ".join(METHODS) + " |", "| --- " * (len(METHODS) + 3) + "|"]
     above = ["", "Nats above the true model:", "", "| setting | graphs | " + " | ".join(METHODS) + " |"]
@@ -202,16 +202,24 @@ def _ising(records: list[dict[str, Any]]) -> list[str]:
         cells = [_excess(columns[method], len(graphs)) for method in METHODS]
         above.append(f"| {setting} | {len(graphs)} | {' | '.join(cells)} |")
         printed.append(f"- {setting}: {PRINTED[setting]}")
-    return [*lines, *above, "", "The papers print, for graphs of their own (true model first):", "", *printed, ""]
+    return [
+        *lines,
+        *above,
+        "",
+        "[Liu20] and [WK19] print, for graphs of their own (true model first):",
+        "",
+        *printed,
+        "",
+    ]
 
 
 def _machines(records: list[dict[str, Any]]) -> list[str]:
-    lines = ["## RBM of 100 hidden units on 8×8 digits: Table 3 of Wiseman and Kim", ""]
+    lines = ["## RBM of 100 hidden units on 8×8 digits: Table 3 of [WK19]", ""]
     lines += [
         f"{EPOCHS} epochs with batches of 32, far fewer than theirs. Every method is to be tried with the rates "
         f"{', '.join(f'{rate:g}' for rate in RATES)}; validation pseudolikelihood chose among those measured. "
         "That rates this small are needed was seen in nine shorter trials of the saddle learner, whose test NLL was "
-        "looked at. The paper, after as many epochs as each method needed: BP 25.47, inference network 23.43, "
+        "looked at. [WK19], after as many epochs as each method needed: BP 25.47, inference network 23.43, "
         "PCD 21.24.",
         "",
         "| method | rates measured | chosen | test NLL, nats | within | CPU seconds an epoch |",
@@ -229,13 +237,13 @@ def _machines(records: list[dict[str, Any]]) -> list[str]:
 
 
 def _marginals() -> list[str]:
-    """Table 1 of Wiseman and Kim from the graphs of `regions.py`, which are drawn as theirs."""
+    """Table 1 of [WK19] from the graphs of `regions.py`, which are drawn as theirs."""
     printed = {25: (0.835, 0.950, 0.988, 0.128, 0.057, 0.032), 100: (0.854, 0.946, 0.984, 0.123, 0.064, 0.037)}
     printed |= {225: (0.833, 0.942, 0.981, 0.132, 0.065, 0.040)}
     methods = ("mean field", "BP", "Bethe net")
-    lines = ["## Marginals of Ising grids, J and h ~ N(0, 1): Table 1 of Wiseman and Kim", ""]
+    lines = ["## Marginals of Ising grids, J and h ~ N(0, 1): Table 1 of [WK19]", ""]
     lines += [
-        "From `benchmarks/regions.jsonl`: correlation and mean distance over marginals of nodes and pairs, the paper's "
+        "From `benchmarks/regions.jsonl`: correlation and mean distance over marginals of nodes and pairs, [WK19]'s "
         "own number behind each. Its BP added messages where log-messages are meant; with that mended BP and the "
         "network agree.",
         "",

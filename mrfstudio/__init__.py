@@ -1,30 +1,69 @@
-"""MRF Studio: a desktop laboratory for Markov random fields. See `mrfstudio.library` for use in notebooks."""
+"""MRF Studio: a desktop laboratory for Markov random fields. See `mrfstudio.api` for use in notebooks."""
 
 import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mrfstudio.library import Answer, FactorGraph, infer, ising_grid, open_model, read_graph, write_graph
-    from mrfstudio.viewing import view
+    from mrfstudio.api import (
+        Answer,
+        Cut,
+        FactorGraph,
+        Names,
+        Repaired,
+        StudioError,
+        Viewer,
+        from_networkx,
+        from_pgmax,
+        from_pgmpy,
+        infer,
+        inpaint,
+        ising_grid,
+        open_model,
+        read_graph,
+        segment,
+        to_networkx,
+        to_pgmax,
+        to_pgmpy,
+        view,
+        write_graph,
+    )
 
 # Before torch is imported anywhere: OpenMP threads that spin make every other process on the machine crawl.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "FactorGraph", "infer", "ising_grid", "open_model", "read_graph", "view", "write_graph"]
+__all__ = [
+    "Answer",
+    "Cut",
+    "FactorGraph",
+    "Names",
+    "Repaired",
+    "StudioError",
+    "Viewer",
+    "from_networkx",
+    "from_pgmax",
+    "from_pgmpy",
+    "infer",
+    "inpaint",
+    "ising_grid",
+    "open_model",
+    "read_graph",
+    "segment",
+    "to_networkx",
+    "to_pgmax",
+    "to_pgmpy",
+    "view",
+    "write_graph",
+]
 
 
 def __getattr__(name: str) -> Any:
     """The library's names, loaded when first used: `import mrfstudio` alone must not load torch."""
-    if name == "view":
-        from mrfstudio import viewing
-
-        return viewing.view
     if name in __all__:
-        from mrfstudio import library
+        from mrfstudio import api
 
-        return getattr(library, name)
+        return getattr(api, name)
     raise AttributeError(f"module 'mrfstudio' has no attribute {name!r}")
 
 

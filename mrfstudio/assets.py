@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from mrfstudio.engine.errors import StudioError
+from mrfstudio.engine.protocol.errors import StudioError
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -24,7 +24,7 @@ def asset(*parts: str) -> Path:
 
 
 def doc(name: str) -> Path:
-    """The path of a page of the documentation: `doc("algorithms.md")`."""
+    """The path of a page of the documentation: `doc("architecture.md")`."""
     return _find("docs", name)
 
 

@@ -15,9 +15,8 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-import platformdirs
-
 from mrfstudio import __version__
+from mrfstudio.places import log_folder
 
 LARGEST_FILE = 1_000_000  # bytes; with two older files the log never takes more than 3 MB
 OLDER_FILES = 2
@@ -40,11 +39,6 @@ class _Rotating(logging.handlers.RotatingFileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:
         _say_once(f"The log file {self.baseFilename!r} cannot be written any more: {sys.exc_info()[1]}.")
-
-
-def log_folder() -> Path:
-    """Where the log files go on this system."""
-    return Path(platformdirs.user_log_dir("mrfstudio", appauthor=False))
 
 
 def setup_logging(verbose: bool = False, folder: Path | None = None) -> Path | None:

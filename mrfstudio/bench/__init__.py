@@ -7,6 +7,7 @@ work was running are marked invalid.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 import pkgutil
 from pathlib import Path
@@ -16,6 +17,8 @@ from mrfstudio.bench.measure import Report
 
 SHARED = ("measure", "studio")
 """Modules of this package that measure nothing themselves."""
+LONG = ("fuzz", "soak", "kill")
+"""Those that run only when they are named: they look for faults, and the longer the better."""
 
 
 def names() -> list[str]:
@@ -24,15 +27,29 @@ def names() -> list[str]:
     return sorted(name.replace("_", "-") for name in found if name not in SHARED)
 
 
-def run(name: str) -> dict[str, Any]:
+def run(name: str, **options: Any) -> dict[str, Any]:
     """Measure one, as plain values ready for JSON."""
-    report: Report = importlib.import_module(f"mrfstudio.bench.{name.replace('-', '_')}").run()
+    report: Report = importlib.import_module(f"mrfstudio.bench.{name.replace('-', '_')}").run(**options)
     return report.as_dict()
+
+
+def peers() -> list[Any]:
+    """The scripts of peers in a checkout, as modules with a `PEER`; an installed package has none."""
+    folder = Path(__file__).parents[2] / "benchmarks" / "peers"
+    found = []
+    for script in sorted(folder.glob("beside_*.py")):
+        spec = importlib.util.spec_from_file_location(script.stem, script)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found.append(module)
+    return found
 
 
 def save_figures(report: dict[str, Any], folder: Path) -> list[Path]:
     """Draw the figures of a report, each as PNG and SVG; a report without any draws nothing."""
-    from mrfstudio.ui import figure
+    from mrfstudio.ui.export import figure
 
     known = {curve["name"]: curve for curve in report["curves"]}
     paths: list[Path] = []
@@ -45,7 +62,7 @@ def save_figures(report: dict[str, Any], folder: Path) -> list[Path]:
 
 def in_words(name: str, report: dict[str, Any]) -> str:
     """A table for a terminal."""
-    lines = [f"{name}: {report['title']}"]
+    lines = [f"{name}: {report['title']}", f"  on {report['device']}"]
     for row in report["rows"]:
         verdict = (
             "" if row["limit"] is None else f"  ({'ok' if row['ok'] else 'MISSED'}: {row['bound']} {row['limit']:g})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 
 from mrfstudio.bench.measure import Report
-from mrfstudio.bench.studio import Studio, studio
-from mrfstudio.engine.commands import ClearLayer, Invert, Paint, Pause, Play, SetLimits, SetModel, SetSpeed
+from mrfstudio.bench.studio import BusyStudio, studio
+from mrfstudio.engine.protocol.commands import ClearLayer, Invert, Paint, Pause, Play, SetLimits, SetModel, SetSpeed
 
 ITERATIONS = 50
 REPEATS = 9
@@ -36,14 +36,14 @@ def run() -> Report:
     return report.finish()
 
 
-def _models(window: Studio) -> list[str]:
+def _models(window: BusyStudio) -> list[str]:
     """Shipped models of pictures of the size that is shown, the one that is shown first."""
     assert window.controller.engine is not None
     notes = [note for note in window.controller.engine.models if note.kind == "grbm"]
     return [note.name for note in notes if note.shape == window.frame().shape]
 
 
-def _first_answer(window: Studio) -> float:
+def _first_answer(window: BusyStudio) -> float:
     """Seconds from a stroke to a painted picture with one more iteration."""
     window.controller.post(ClearLayer("mask"))
     window.controller.post(Pause())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from mrfstudio.bench.measure import Report, calibrate, seconds
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.models.factor_graph import FactorGraph
-from mrfstudio.engine.models.ising import ising_grid
 
 SIDE = 100
 
@@ -29,8 +29,6 @@ def run() -> Report:
     report.add("generic kernel, one thread", 1e3 * one["generic"], "ms", most=3.0)
     report.add("binary kernel, two threads / one", two["auto"] / one["auto"], "×", most=1.1)
     report.add("generic kernel, two threads / one", two["generic"] / one["generic"], "×", most=1.1)
-    report.add("PGMax 0.6.1 on JAX, one iteration here", 1.6, "ms")
-    report.add("libDAI, one thread, one iteration here", 18.7, "ms")
     return report.finish()
 
 

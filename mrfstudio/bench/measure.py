@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 BUSY = 0.5
@@ -42,7 +44,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Figure:
+class CurveSet:
     """Curves that belong into one picture, by their names."""
 
     name: str
@@ -51,6 +53,12 @@ class Figure:
     up: str
     curves: tuple[str, ...]
     logarithmic: bool = False
+
+
+def _device() -> str:
+    from mrfstudio.engine.runtime.device import in_words
+
+    return in_words()
 
 
 def other_load(seconds: float = 0.3) -> float:
@@ -87,7 +95,8 @@ class Report:
     title: str
     rows: list[Row] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[CurveSet] = field(default_factory=list)
+    device: str = field(default_factory=_device)
     load_before: float = field(default_factory=other_load)
     load_after: float = 0.0
 
@@ -110,6 +119,7 @@ class Report:
         ]
         return {
             "title": self.title,
+            "device": self.device,
             "rows": rows,
             "curves": [vars(curve) for curve in self.curves],
             "figures": [vars(figure) for figure in self.figures],
@@ -140,6 +150,31 @@ def seconds(
         work()
         taken.append(clock() - before)
     return statistics.median(taken)
+
+
+def grown_megabytes(work: Callable[[], Any]) -> float | None:
+    """By how much this process grows at most during a call; None where the system does not say.
+
+    Ask before anything else of the kind runs: what earlier calls left is used again, and would not be counted.
+    """
+    status, peak = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not peak.exists():
+        return None
+    before = _kilobytes(status, "VmRSS")
+    peak.write_text("5", encoding="ascii")  # begins the measurement of the peak again
+    work()
+    return (_kilobytes(status, "VmHWM") - before) / 1e3
+
+
+def _kilobytes(status: Path, name: str) -> int:
+    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(name))
+    return int(line.split()[1])
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """The slope of log value over log size: how something grows, as a power."""
+    x, y = ([math.log(number) for number in each] for each in (sizes, values))
+    return statistics.covariance(x, y) / statistics.variance(x)
 
 
 def calibrate(report: Report) -> None:

@@ -7,22 +7,22 @@ import time
 import numpy as np
 import torch
 
-from mrfstudio.bench.measure import Curve, Figure, Report
+from mrfstudio.bench.measure import Curve, CurveSet, Report
 from mrfstudio.engine.data.mimo import Mimo, mmse, mmse_log_prior, most_probable, posterior_ising, symbol_error_rate
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.algorithm import Algorithm
 from mrfstudio.engine.inference.alpha_bp import AlphaBP
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.contract import Algorithm
 from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.inference.run import run as run_algorithm
 from mrfstudio.engine.inference.tree_reweighted import TreeReweighted
-from mrfstudio.engine.models.factor_graph import FactorGraph
 
 SNRS = tuple(float(snr) for snr in np.linspace(1, 40, 10))
 CHANNELS, MANY = 1000, 3000
 """Channels a point, and for the two points with printed values."""
-THESIS = {
+PRINTED = {
     ("MMSE", 2): 0.107, ("MAP", 2): 0.031, ("α-BP 0.5", 2): 0.051, ("α-BP 0.5 with MMSE prior", 2): 0.045,
     ("MMSE", 9): 0.032, ("MAP", 9): 0.001, ("α-BP 0.5", 9): 0.011, ("α-BP 0.5 with MMSE prior", 9): 0.005,
 }  # fmt: skip
@@ -43,20 +43,20 @@ def run() -> Report:
     started = time.perf_counter()
     found: dict[str, list[float]] = {}
     for number, snr in enumerate(SNRS):
-        rates = error_rates(snr, MANY if ("MAP", number) in THESIS else CHANNELS, seed=number)
+        rates = error_rates(snr, MANY if ("MAP", number) in PRINTED else CHANNELS, seed=number)
         for name, rate in rates.items():
             found.setdefault(name, []).append(rate)
     for name, rates_of in found.items():
         report.curves.append(Curve(f"symbol error rate over SNR, {name}", list(SNRS), rates_of))
         for number in (2, 9):
-            expected = THESIS.get((name, number))
-            beside = "" if expected is None else f" (thesis {expected})"
+            expected = PRINTED.get((name, number))
+            beside = "" if expected is None else f" (Liu 2020: {expected})"
             # Sampling error of a few per cent, and rates near zero rest on a handful of errors.
             most = None if expected is None else 1.2 * expected + 0.001
             report.add(f"{name} at SNR {SNRS[number]:.1f}{beside}", rates_of[number], most=most)
     names = tuple(curve.name for curve in report.curves)
     title = "Symbol error rate of MIMO detection, 4×4 antennas"
-    report.figures.append(Figure("figure-3.5", title, "SNR (linear)", "symbol error rate", names, logarithmic=True))
+    report.figures.append(CurveSet("figure-3.5", title, "SNR (linear)", "symbol error rate", names, logarithmic=True))
     report.add("everything", time.perf_counter() - started, "s")
     return report.finish()
 

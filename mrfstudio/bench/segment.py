@@ -7,8 +7,8 @@ import statistics
 import numpy as np
 
 from mrfstudio.bench.measure import Report
-from mrfstudio.bench.studio import Studio, quantile, studio
-from mrfstudio.engine.commands import Pause, Restart, SetImage, SetLimits, SetModel, SetSpeed, Step
+from mrfstudio.bench.studio import BusyStudio, quantile, studio
+from mrfstudio.engine.protocol.commands import Pause, Restart, SetImage, SetLimits, SetModel, SetSpeed, Step
 
 ITERATIONS = 15
 REPEATS = 9
@@ -29,7 +29,7 @@ def run() -> Report:
     return report.finish()
 
 
-def show(window: Studio, side: int, model: str) -> None:
+def show(window: BusyStudio, side: int, model: str) -> None:
     """A square of contours of that size, and the model; paused at the first iteration."""
     observed = np.ones((side, side), np.uint8)
     low, high = side // 5, side - side // 5
@@ -48,7 +48,7 @@ def show(window: Studio, side: int, model: str) -> None:
     window.wait(lambda: window.controller.answered and window.frame().shape == (side, side))
 
 
-def _one_iteration(window: Studio) -> float:
+def _one_iteration(window: BusyStudio) -> float:
     """Seconds from Step to the painted picture of the next iteration."""
     if window.frame().iteration >= ITERATIONS:
         window.controller.post(Restart())

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from mrfstudio.bench.measure import Curve, Figure, Report, seconds
-from mrfstudio.engine.diagnostics.contraction import ContractionMatrix, sigma_max
-from mrfstudio.engine.diagnostics.many import sigma_max_each
-from mrfstudio.engine.diagnostics.verdict import verdict_on
+from mrfstudio.bench.measure import Curve, CurveSet, Report, seconds
+from mrfstudio.engine.convergence.contraction import ContractionMatrix, sigma_max
+from mrfstudio.engine.convergence.many import sigma_max_each
+from mrfstudio.engine.convergence.verdict import verdict_on
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.ising import complete_edges, grid_edges
+from mrfstudio.engine.graphs.pairwise import Couplings
 from mrfstudio.engine.inference.alpha_bp import AlphaBP, AlphaMessages
-from mrfstudio.engine.models.factor_graph import FactorGraph
-from mrfstudio.engine.models.ising import complete_edges, grid_edges
-from mrfstudio.engine.models.pairwise import Couplings
 
 NODES, GRAPHS, ITERATIONS = 16, 100, 200
 DEVIATIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-THESIS = {(0.2, 1.0): 1.087, (0.4, 1.0): 1.802, (0.2, 0.5): 0.918, (0.4, 0.5): 1.234}
+PRINTED = {(0.2, 1.0): 1.087, (0.4, 1.0): 1.802, (0.2, 0.5): 0.918, (0.4, 0.5): 1.234}
 """Mean σ_max at σ = 0.1 for (γ, α)."""
 SIDE = 100
 
@@ -77,18 +77,18 @@ def run() -> Report:
 
 def _figure_3_3(report: Report) -> None:
     deviations = []
-    for (gamma, alpha), expected in THESIS.items():
+    for (gamma, alpha), expected in PRINTED.items():
         means = []
         for number, deviation in enumerate(DEVIATIONS):
             graphs = RandomGraphs.draw(GRAPHS, gamma, deviation, np.random.default_rng([number, int(10 * gamma)]))
             means.append(float(graphs.sigmas(alpha).mean()))
         report.curves.append(Curve(f"σ_max over σ, γ = {gamma:g}, α = {alpha:g}", list(DEVIATIONS), means))
-        report.add(f"mean σ_max, γ = {gamma:g}, α = {alpha:g}, σ = 0.1 (thesis {expected})", means[0])
+        report.add(f"mean σ_max, γ = {gamma:g}, α = {alpha:g}, σ = 0.1 (Liu 2020: {expected})", means[0])
         deviations.append(abs(means[0] / expected - 1))
     names = tuple(curve.name for curve in report.curves)
     title = f"The largest singular value of M on random graphs of {NODES} nodes, mean of {GRAPHS}"
-    report.figures.append(Figure("figure-3.3", title, "standard deviation σ of the potentials", "σ_max", names))
-    report.add("largest deviation from the thesis", 100 * max(deviations), "%", most=5.0)
+    report.figures.append(CurveSet("figure-3.3", title, "standard deviation σ of the potentials", "σ_max", names))
+    report.add("largest deviation from Liu (2020)", 100 * max(deviations), "%", most=5.0)
 
 
 def _figure_3_4(
@@ -96,7 +96,7 @@ def _figure_3_4(
 ) -> None:
     rng = np.random.default_rng(1)
     graphs = RandomGraphs.draw(4 * GRAPHS if only_guaranteed else GRAPHS, gamma, deviation, rng)
-    if only_guaranteed:  # as the thesis does: graphs without the guarantee are drawn again
+    if only_guaranteed:  # as [Liu20] does: graphs without the guarantee are drawn again
         graphs = graphs.keep(np.flatnonzero(graphs.sigmas(alpha) < 1)[:GRAPHS])
     errors = message_errors(graphs, alpha)
     mean, low, high = errors.mean(1), errors.min(1), errors.max(1)
@@ -105,7 +105,7 @@ def _figure_3_4(
     report.curves.append(Curve(name, x, mean.tolist(), low.tolist(), high.tolist()))
     heading = f"Distance from the messages after {ITERATIONS} iterations, {GRAPHS} random graphs"
     report.figures.append(
-        Figure(f"figure-3.4{letter}", heading, "iteration", "‖m − m*‖ / ‖m*‖", (name,), logarithmic=True)
+        CurveSet(f"figure-3.4{letter}", heading, "iteration", "‖m − m*‖ / ‖m*‖", (name,), logarithmic=True)
     )
     for iteration in (10, 50, 150):
         report.add(f"message error at {iteration}, {title}: mean", float(mean[iteration - 1]))
@@ -147,5 +147,5 @@ def _time_of_a_grid(report: Report, title: str, given: Couplings) -> None:
     all_four = seconds(lambda: verdict_on(given, 0.505, near=everything), repeats=7, warm=1, clock=time.process_time)
     report.add(f"{title}: σ_max to 1e-4, cold", 1e3 * cold, "ms of CPU", most=300.0)
     report.add(f"{title}: after α moved by 0.005, warm", 1e3 * warm, "ms of CPU", most=30.0)
-    report.add(f"{title}: all four numbers, M built anew, warm", 1e3 * all_four, "ms of CPU")
+    report.add(f"{title}: all four numbers, M built again, warm", 1e3 * all_four, "ms of CPU")
     report.add(f"{title}: how far the enclosure is open", first.upper / first.lower - 1, most=1e-4)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mrfstudio.engine.files.places import HOME
+from mrfstudio.places import HOME
 
 SIDE = 100
 SMALL = "grid-border-16"
@@ -59,15 +59,15 @@ class Heart:
         self._last = now
 
 
-class Studio:
+class BusyStudio:
     """The window with its engine busy, and a hand that paints."""
 
     def __init__(self, folder: Path) -> None:
-        from mrfstudio.ui.app import Start, make_app
-        from mrfstudio.ui.settings import Settings
+        from mrfstudio.ui.window.app import Startup, make_app
+        from mrfstudio.ui.window.settings import Settings
 
         self.app = make_app()
-        self.start = Start(self.app, settings=Settings(folder / "settings.ini"))
+        self.start = Startup(self.app, settings=Settings(folder / "settings.ini"))
         self.window, self.controller = self.start.window, self.start.controller
         self.heart = Heart()
         self._rows = 0
@@ -77,7 +77,7 @@ class Studio:
     def _keep_busy(self) -> None:
         import numpy as np
 
-        from mrfstudio.engine.commands import Play, SetImage, SetLimits, SetSpeed
+        from mrfstudio.engine.protocol.commands import Play, SetImage, SetLimits, SetSpeed
 
         observed = np.ones((SIDE, SIDE), np.uint8)
         observed[20, 20:80] = observed[80, 20:81] = observed[20:80, 20] = observed[20:80, 80] = 0
@@ -92,7 +92,7 @@ class Studio:
 
     def use_model(self, name: str) -> None:
         """Iterate with another model, and be past its first iterations."""
-        from mrfstudio.engine.commands import SetModel
+        from mrfstudio.engine.protocol.commands import SetModel
 
         self.controller.post(SetModel(0, name))
         self.wait(lambda: self.controller.answered and self.frame().lanes[0].model == name)
@@ -108,10 +108,10 @@ class Studio:
         from PySide6.QtCore import QCoreApplication, QEvent, Qt
         from PySide6.QtGui import QMouseEvent
 
-        from mrfstudio.ui.workspaces.segment import SegmentWorkspace
+        from mrfstudio.ui.workspaces.segment.view import SegmentView
 
         workspace = self.window.workspace
-        assert isinstance(workspace, SegmentWorkspace)
+        assert isinstance(workspace, SegmentView)
         canvas = workspace.canvas
         left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         measured = Measured()
@@ -183,7 +183,7 @@ class Studio:
 
     def whole_answer(self, iterations: int) -> float:
         """Seconds from Restart to the painted picture of the last iteration."""
-        from mrfstudio.engine.commands import Play, Restart
+        from mrfstudio.engine.protocol.commands import Play, Restart
 
         def begin() -> None:
             self.controller.post(Restart())
@@ -193,11 +193,11 @@ class Studio:
 
     def switch(self) -> float:
         """Seconds until another workspace shows its first frame."""
-        from mrfstudio.ui.workspaces.converge import GraphToShow
+        from mrfstudio.engine.protocol.requests.converge import OpenGraph
 
         path = Path(self.start.settings.folder or tempfile.gettempdir(), "two.uai")
         path.write_text("MARKOV\n2\n2 2\n1\n2 0 1\n4\n2 1 1 2\n", encoding="ascii")
-        self.window.files.open_graph(GraphToShow(str(path), "two"))
+        self.window.files.replace_by(OpenGraph(str(path), "two"))
         self.wait(lambda: self._shows("graph"))
         self.window.show_workspace("segment")
         self.wait(lambda: self._shows("segment"))
@@ -216,11 +216,11 @@ class Studio:
     @contextmanager
     def train(self) -> Iterator[None]:
         """The workspace Train, with the run that Start begins there, past its first steps and its first answers."""
-        from mrfstudio.ui.workspaces.train import TrainWorkspace
+        from mrfstudio.ui.workspaces.train.view import TrainView
 
         self.window.show_workspace("train")
         train = self.window.workspace
-        assert isinstance(train, TrainWorkspace)
+        assert isinstance(train, TrainView)
         self.wait(train.bar.start_button.isEnabled)
         train.bar.start_button.click()
         self.wait(lambda: train.active is not None and train.active.step > 5 and bool(train.snapshots.steps))
@@ -260,13 +260,13 @@ class Studio:
 
 
 @contextmanager
-def studio() -> Iterator[Studio]:
+def studio() -> Iterator[BusyStudio]:
     """The window on a folder of its own, closed in the end."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory() as folder:
         # Runs of its own: a measurement neither shows nor adds to what a person has trained.
         home, os.environ[HOME] = os.environ.get(HOME), folder
-        opened = Studio(Path(folder))
+        opened = BusyStudio(Path(folder))
         try:
             yield opened
         finally:

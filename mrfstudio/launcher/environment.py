@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mrfstudio.launcher.progress import Stop, run, say, works
+from mrfstudio.launcher.progress import LauncherError, run, say, works
 from mrfstudio.launcher.system_libraries import APT_INSTALL, as_root, missing_libraries, missing_sentence
 
 TORCH_INDEX = "MRFSTUDIO_TORCH_INDEX"
@@ -99,19 +99,21 @@ class Environment:
             say(f"MRF Studio is installed ({time.monotonic() - begin:.0f} s).")
 
     def make_venv(self) -> None:
-        """Make .venv, anew when it is damaged."""
+        """Make .venv, again when it is damaged."""
         reason = self.damage()
         if reason is None:
             return
         if self.venv.exists():
-            say(f"{self.venv} is damaged ({reason}): making it anew.")
+            say(f"{self.venv} is damaged ({reason}): making it again.")
         import venv  # only here: it is slow to load
 
         try:
             # Without pip, because Debian keeps ensurepip in a package of its own; see `pip`.
             venv.EnvBuilder(clear=True, symlinks=os.name != "nt", prompt="mrfstudio").create(self.venv)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            raise Stop(f"{self.venv} cannot be made ({error}): remove it or make room, and start again.") from None
+            raise LauncherError(
+                f"{self.venv} cannot be made ({error}): remove it or make room, and start again."
+            ) from None
 
     def damage(self) -> str | None:
         """Why .venv cannot be used as it is, or None."""
@@ -133,7 +135,7 @@ class Environment:
         if works([*outer, "--version"]):
             return outer
         advice = f": run `{as_root([*APT_INSTALL, 'python3-venv'])}`" if shutil.which("apt-get") else ""
-        raise Stop(f"This Python has neither ensurepip nor pip, so nothing can be installed{advice}.")
+        raise LauncherError(f"This Python has neither ensurepip nor pip, so nothing can be installed{advice}.")
 
     def install(self, dev: bool) -> None:
         """Torch first, in its CPU build where that is wanted and found; then the project with everything else."""
@@ -149,7 +151,9 @@ class Environment:
         output = run("Installing MRF Studio", [*install, "--editable", project], self.log)
         if output is not None:
             errors = re.findall(r"^ERROR: .*", output, re.MULTILINE) or output.splitlines()
-            raise Stop("\n".join(["pip could not install MRF Studio:", *errors[-3:], f"All it said is in {self.log}."]))
+            raise LauncherError(
+                "\n".join(["pip could not install MRF Studio:", *errors[-3:], f"All it said is in {self.log}."])
+            )
 
     def torch_version(self) -> str:
         """The version that pyproject.toml, the one place, pins."""

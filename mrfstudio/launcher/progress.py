@@ -14,7 +14,7 @@ from pathlib import Path
 STEP = re.compile(r"\s*(Collecting|Downloading|Using cached|Installing|Preparing|Unpacking|Setting up) (.+)")
 
 
-class Stop(Exception):
+class LauncherError(Exception):
     """Why the launcher cannot go on, in a sentence for a person."""
 
 

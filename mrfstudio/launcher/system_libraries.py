@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mrfstudio.launcher.progress import Stop, run
+from mrfstudio.launcher.progress import LauncherError, run
 
 # What Qt's widgets and its offscreen and X11 plugins load, and the Debian package of each (`ldd` on them tells).
 DEBIAN_PACKAGES = {
@@ -92,10 +92,12 @@ def install_libraries(packages: Path) -> None:
 def apt_install(packages: list[str]) -> None:
     command = [*APT_INSTALL, *packages]
     if not shutil.which("apt-get"):
-        raise Stop(f"`setup --system` knows only Debian's apt-get: install {', '.join(packages)} in your system's way.")
+        raise LauncherError(
+            f"`setup --system` knows only Debian's apt-get: install {', '.join(packages)} in your system's way."
+        )
     if os.geteuid() != 0:
-        raise Stop(f"`setup --system` must run as root: use sudo, or run `{as_root(command)}`.")
+        raise LauncherError(f"`setup --system` must run as root: use sudo, or run `{as_root(command)}`.")
     run("Reading the package lists", ["apt-get", "update"])  # old lists may do as well: only the next step decides
     output = run("Installing system libraries", command)
     if output is not None:
-        raise Stop("\n".join([f"`{' '.join(command)}` failed:", *output.splitlines()[-5:]]))
+        raise LauncherError("\n".join([f"`{' '.join(command)}` failed:", *output.splitlines()[-5:]]))

@@ -40,13 +40,31 @@ def test_no_module_of_the_engine_loads_qt():
     loaded = loaded_by(IMPORT_ALL.replace("PACKAGE", "mrfstudio.engine"))
     assert "mrfstudio.engine.inference.belief_propagation" in loaded, "the walk went past the algorithms"
     assert "torch" in loaded
+    assert "skimage" not in loaded, "scikit-image is imported when a line is first thinned, not at the start"
     assert not loaded & WINDOW
     assert "mrfstudio.ui" not in loaded
 
 
-@pytest.mark.parametrize("name", ["catalogue", "commands", "frames", "training_frames"])
-def test_what_crosses_to_the_window_loads_neither_torch_nor_scipy(name: str):
-    assert not loaded_by(f"import mrfstudio.engine.{name}") & HEAVY
+def test_what_crosses_to_the_window_loads_neither_torch_nor_scipy():
+    loaded = loaded_by(IMPORT_ALL.replace("PACKAGE", "mrfstudio.engine.protocol"))
+    assert "mrfstudio.engine.protocol.commands.evidence" in loaded, "the walk went past the commands"
+    assert not loaded & HEAVY
+
+
+def test_the_names_of_everything_registered_are_known_without_torch():
+    code = """
+from mrfstudio.engine.registry import ALGORITHMS, DATASETS, LEARNERS, MODELS
+names = [name for registry in (ALGORITHMS, DATASETS, LEARNERS, MODELS) for name in registry.names()]
+assert {"bp", "gbp", "grid", "dbm", "query", "border"} <= set(names), names
+"""
+    assert not loaded_by(code) & HEAVY
+
+
+def test_everything_registered_is_described_without_scipy():
+    """It takes as long to load as all families together, and the window's first picture waits for the descriptions."""
+    loaded = loaded_by("from mrfstudio.engine.registry import catalogue; catalogue()")
+    assert "mrfstudio.engine.families.grid.query" in loaded
+    assert "scipy" not in loaded
 
 
 def test_the_window_is_loaded_before_torch():

@@ -8,25 +8,70 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from pytestqt.wait_signal import SignalBlocker
 from shiboken6 import isValid
 
 import mrfstudio.ui  # before the first call of Qt: see there
-from mrfstudio.ui.theme import Theme
-from tests.ui.processes import child_processes
-from tests.ui.studio import Studio, shared_studio
+from mrfstudio.ui.style.theme import Theme
+from tests.ui.helpers.processes import child_processes
+from tests.ui.helpers.studio import Studio, shared_studio
 
 assert mrfstudio.ui.__doc__
 
-GRACE = 2.0  # seconds that threads and processes have to end after a test
+GRACE = 30.0  # seconds that threads and processes have to end after a test
+GARBAGE = 100_000  # objects made since the last collection, after which another one is worth its time
+PATIENCE = 120_000  # milliseconds to wait for what must come, also where ten others use the machine
 # What Qt says about the platform that draws nowhere, and what no test can change.
 PLATFORM_NOISE = re.compile(
     r"This plugin does not support|propagateSizeHints|Cannot open file .*fonts|Populating font family aliases|raise\(\)"
 )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """No automatic collection during tests of the window, as in the window itself (`ui/window/garbage.py`).
+
+    Where Python collects in the midst of a call that connects or disconnects a signal, an object of Qt that dies there
+    waits for the lock which that call holds, for ever. Between tests nobody holds one.
+    """
+    if Path(__file__).parent not in item.path.parents:
+        yield
+        return
+    was_enabled = gc.isenabled()
+    gc.disable()
+    yield
+    if gc.get_count()[0] > GARBAGE:
+        gc.collect()
+    if was_enabled:
+        gc.enable()
+
+
+class PatientBot(QtBot):
+    """Waits longer than the five seconds that are usual: no test may fail because the machine is busy."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = PATIENCE) -> None:
+        super().waitUntil(callback, timeout=max(timeout, PATIENCE))
+
+    def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **more: Any) -> SignalBlocker:
+        return super().waitSignal(signal, timeout=max(timeout, PATIENCE), **more)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
+
+
+@pytest.fixture(autouse=True)
+def small_galleries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clones are measured on three pictures: a test need not see forty."""
+    monkeypatch.setattr("mrfstudio.engine.workspaces.segment.service.GALLERY_IMAGES", 3)
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mrfstudio.engine.data.contract import Array, DataError, Dataset, Progress, Splits, hold_out
+from mrfstudio.engine.data.dataset import Array, DataError, Dataset, Progress, Splits, hold_out
 from mrfstudio.engine.data.npz_file import read_npz
 from mrfstudio.engine.registry import DATASETS
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mrfstudio.engine.data.contract import DataError
+from mrfstudio.engine.data.dataset import DataError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 BRIGHT = 127
 """Grey levels above this, half the intensity, are 1: the rule of the MNIST silhouettes."""
@@ -34,6 +35,16 @@ def binary_rows(batch: Mapping[str, Tensor], name: str = "data") -> Tensor:
 
 
 def image_shape(batch: Mapping[str, Tensor]) -> tuple[int, int] | None:
-    """Height and width where the items are images."""
+    """Height and width where the items are `images` (N, height, width)."""
     images = batch.get("images")
     return None if images is None or images.ndim != 3 else (int(images.shape[1]), int(images.shape[2]))
+
+
+def rows_of(batch: Mapping[str, Tensor], name: str = "data") -> Tensor:
+    """Rows (B, variables): `x` of whole numbers as it is, spins included; anything else as black and white."""
+    import torch  # here: data sets are listed without it
+
+    x = batch.get("x")
+    if x is not None and x.ndim == 2 and not x.is_floating_point():
+        return x
+    return (binary_rows(batch, name) > 0.5).to(torch.int64)

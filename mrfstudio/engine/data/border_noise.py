@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.contract import DataError, Progress
-from mrfstudio.engine.data.parallel import map_chunks
+from mrfstudio.engine.data.dataset import DataError, Progress
+from mrfstudio.engine.runtime.workers import map_chunks
 
 CONTOUR, OUT, IN = 0, 1, 2
 SEEN, UNSEEN = 0, 1

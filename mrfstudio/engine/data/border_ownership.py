@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.catalogue import choice, integer, number
 from mrfstudio.engine.data.border_noise import (
     CONTOUR,
     DELETION,
@@ -24,9 +23,10 @@ from mrfstudio.engine.data.border_noise import (
     resample_noise,
     seeded_noise,
 )
-from mrfstudio.engine.data.contract import SPLITS, DataError, Dataset, Progress, Splits, dataset_class
+from mrfstudio.engine.data.dataset import SPLITS, DataError, Dataset, Progress, Splits, dataset_class
 from mrfstudio.engine.data.npz_file import read_npz
 from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.registry import DATASETS
 
 __all__ = [

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mrfstudio.engine.data.contract import DataError, Progress
+from mrfstudio.engine.data.dataset import DataError, Progress
 from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.places import cache_folder
 
 ADDRESS = "MRFSTUDIO_DATA_URL"
 FOLDER = "MRFSTUDIO_DATA_DIR"
@@ -77,9 +78,7 @@ def data_folder() -> Path:
     given = os.environ.get(FOLDER)
     if given:
         return Path(given).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("mrfstudio", appauthor=False)) / "data"
+    return cache_folder() / "data"
 
 
 def fetched(name: str) -> Path | None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mrfstudio.engine.catalogue import integer
-from mrfstudio.engine.data.contract import DataError, Dataset, Progress, Splits, hold_out
+from mrfstudio.engine.data.dataset import DataError, Dataset, Progress, Splits, hold_out
 from mrfstudio.engine.data.npz_file import read_npz, require
+from mrfstudio.engine.protocol.catalogue import integer
 from mrfstudio.engine.registry import DATASETS
 
 _SPLIT_SEED = 0  # published here with the scores, so that they can be compared: not a parameter

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mrfstudio.engine.catalogue import choice, integer, number
-from mrfstudio.engine.data.contract import Array, DataError, Dataset, Progress, Splits
+from mrfstudio.engine.data.dataset import Array, DataError, Dataset, Progress, Splits
 from mrfstudio.engine.data.npz_file import read_npz, require
+from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.registry import DATASETS
 
 _SPLIT_NAMES = {"train": "train", "val": "valid", "test": "test"}
@@ -16,7 +16,7 @@ _CONSTANTS = ("J", "h", "edges", "logZ")
 
 
 @DATASETS.register
-class Ising(Dataset):
+class IsingSamples(Dataset):
     """Spins -1 and +1; p ∝ exp(Σ_{i<j} J_ij x_i x_j + Σ_i h_i x_i). The parameters matter where they are drawn."""
 
     name = "ising"
@@ -41,8 +41,8 @@ class Ising(Dataset):
     def _drawn(self) -> Splits:
         """Independent exact samples; each split has a seed of its own."""
         # Reading a file needs no torch; drawing does.
+        from mrfstudio.engine.graphs.ising import IsingGraph
         from mrfstudio.engine.inference.sampling import exact_samples
-        from mrfstudio.engine.models.ising import IsingGraph
 
         plan = IsingGraph(
             shape=self.shape,

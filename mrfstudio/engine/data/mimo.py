@@ -1,10 +1,10 @@
-"""MIMO detection: which symbols were sent over several antennas at once? (Section 3.5.2 of the thesis.)
+"""MIMO detection: which symbols were sent over several antennas at once? ([Liu20], section 3.5.2)
 
     y = H x + e,    x in {-1, +1}^N,    e ~ N(0, σ_w² I)
 
 H is the real form of a complex channel with A antennas on each side, N = 2A; its complex entries have variance 1/A,
 and a symbol is the pair (x_i, x_{i+A}). The posterior is an Ising model on the complete graph (Eq. 3.52):
-J_ij = -S_ij / σ_w², h_i = ⟨h_i, y⟩ / σ_w², S = HᵀH. "SNR" is the linear ratio 1/σ_w², as on the thesis's axis.
+J_ij = -S_ij / σ_w², h_i = ⟨h_i, y⟩ / σ_w², S = HᵀH. "SNR" is the linear ratio 1/σ_w², as on the axis of [Liu20].
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mrfstudio.engine.catalogue import integer, number
-from mrfstudio.engine.data.contract import Array, Dataset, Progress, Splits
+from mrfstudio.engine.data.dataset import Array, Dataset, Progress, Splits
+from mrfstudio.engine.protocol.catalogue import integer, number
 from mrfstudio.engine.registry import DATASETS
 
 
@@ -26,7 +26,7 @@ class Mimo(Dataset):
     name = "mimo"
     title = "MIMO detection"
     summary = (
-        "Symbols sent over random channels with several antennas, as in the thesis; the posterior is an Ising model."
+        "Symbols sent over random channels with several antennas, as in Liu (2020); the posterior is an Ising model."
     )
     path = "none"
     path_text = ""
@@ -71,7 +71,7 @@ def mmse(channel: Array, received: Array, noise_variance: float) -> tuple[Array,
 
 
 def mmse_log_prior(mean: Array, variance: Array) -> Array:
-    """The thesis's prior factors log p̂(x = -1, +1) from MMSE, (rows · N, 2)."""
+    """The prior factors of [Liu20], log p̂(x = -1, +1) from MMSE, (rows · N, 2)."""
     states = np.array([-1.0, 1.0])
     return (-((states - mean[..., None]) ** 2) / (2 * variance[..., None])).reshape(-1, 2)
 

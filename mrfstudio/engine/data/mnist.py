@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.catalogue import integer
-from mrfstudio.engine.data.contract import Array, DataError, Dataset, Progress, Splits, hold_out
+from mrfstudio.engine.data.dataset import Array, DataError, Dataset, Progress, Splits, hold_out
 from mrfstudio.engine.data.npz_file import read_npz, require
+from mrfstudio.engine.files.distrust import unpacked_limit
+from mrfstudio.engine.protocol.catalogue import integer
 from mrfstudio.engine.registry import DATASETS
 
 _EXPECTED = "MNIST as an npz file with x_train, y_train, x_test and y_test"
@@ -21,6 +22,7 @@ _NAMES = ("x_train", "y_train", "x_test", "y_test")
 _IDX_STEMS = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 _IDX_ENDINGS = ("-idx{}-ubyte", ".idx{}-ubyte")
 _LARGEST = 1 << 31  # bytes an IDX file may unpack to
+_UNSUSPECTED = 384 << 20  # bytes that a small one may unpack to
 
 
 @DATASETS.register
@@ -77,19 +79,28 @@ def _find(folder: Path, stem: str, dimensions: int) -> Path:
 
 def _read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     """One IDX file: two zero bytes, the type (8 = uint8), the number of dimensions, the sizes, the values."""
+    header = 4 + 4 * dimensions
     try:
+        most = min(_LARGEST, unpacked_limit(path, _UNSUSPECTED))
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-            content = file.read(_LARGEST)
+            head = file.read(header)
+            shape = _shape(path, head, dimensions, most)
+            content = file.read(math.prod(shape) + 1)
     except (OSError, EOFError, zlib.error) as problem:
         raise DataError(f"{path} cannot be read ({type(problem).__name__}): expected an IDX file.") from None
-    header = 4 + 4 * dimensions
-    if len(content) < header or content[:4] != bytes((0, 0, 8, dimensions)):
+    if len(content) != math.prod(shape):
+        found = f"{len(content)} bytes" if len(content) < math.prod(shape) else "more bytes"
+        raise DataError(f"{path} has {found} of values: expected {math.prod(shape)} for shape {shape}.")
+    return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+def _shape(path: Path, head: bytes, dimensions: int, most: int) -> tuple[int, ...]:
+    """What the first bytes promise, before any memory is taken for it."""
+    if len(head) < 4 + 4 * dimensions or head[:4] != bytes((0, 0, 8, dimensions)):
         raise DataError(
-            f"{path} starts with {content[:4].hex(' ')}: expected 00 00 08 0{dimensions}, an IDX file of bytes."
+            f"{path} starts with {head[:4].hex(' ')}: expected 00 00 08 0{dimensions}, an IDX file of bytes."
         )
-    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", dimensions, 4))
-    if len(content) - header != math.prod(shape):
-        raise DataError(
-            f"{path} has {len(content) - header} bytes of values: expected {math.prod(shape)} for shape {shape}."
-        )
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+    shape = tuple(int(size) for size in np.frombuffer(head, ">u4", dimensions, 4))
+    if math.prod(shape) > most:
+        raise DataError(f"{path} promises {math.prod(shape) >> 20} MB, far more than a file of its size can hold.")
+    return shape

@@ -1,4 +1,4 @@
-"""Clean pictures and damaged copies of them: flipped pixels, or a square painted over (seed 001, section 6)."""
+"""Clean pictures and damaged copies of them: flipped pixels, or a square painted over ([PI17], section 6)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.catalogue import choice, integer, number
-from mrfstudio.engine.data.contract import SPLITS, Array, DataError, Dataset, Progress, Splits, dataset_class
+from mrfstudio.engine.data.dataset import SPLITS, Array, DataError, Dataset, Progress, Splits, dataset_class
 from mrfstudio.engine.data.npz_file import read_npz
+from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.registry import DATASETS
 
 _EXPECTED = "MNIST with x_train and x_test, or silhouettes with x"
@@ -70,7 +70,7 @@ def _figures(path: Path, workers: int) -> dict[str, NDArray[np.bool_]]:
     arrays: dict[str, Array] = {} if path.is_dir() else read_npz(path, _EXPECTED)
     name = "mnist" if path.is_dir() or "x_train" in arrays else "silhouettes"
     if "x_train" in arrays:
-        # As many as the paper holds out, or a sixth of a smaller file.
+        # As many as [PI17] holds out, or a sixth of a smaller file.
         options["validation"] = min(10_000, len(arrays["x_train"]) // 6)
     return _opened(dataset_class(name)(**options), path, workers)
 

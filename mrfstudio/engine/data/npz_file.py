@@ -2,53 +2,39 @@
 
 from __future__ import annotations
 
-import tokenize
-import zipfile
-import zlib
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from mrfstudio.engine.data.contract import Array, DataError
+from mrfstudio.engine.data.dataset import Array, DataError
+from mrfstudio.engine.files.distrust import KINDS, Distrusted, unpacked_arrays, unpacked_limit
 
 _LARGEST = 8 << 30  # bytes that an archive may unpack to: more is a mistake or an attack
-
-# A damaged archive can fail anywhere between the zip directory and the header of an array.
-_DAMAGE = (
-    OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError, MemoryError,
-    SyntaxError, tokenize.TokenError, RuntimeError,
-)  # fmt: skip
+_UNSUSPECTED = 384 << 20  # bytes that a small file may unpack to
 
 
 def read_npz(path: str | Path, wanted: str) -> dict[str, Array]:
     """All arrays of an npz file; `wanted` completes the sentence "expected ..."."""
     try:
-        # opened here, because numpy leaves a damaged archive open
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise DataError(f"{path} is no file: expected {wanted}.")
         with open(path, "rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
+            if file.read(6) == b"\x93NUMPY":
                 raise DataError(f"{path} holds a single array: expected {wanted}.")
-            with archive:
-                size = sum(member.file_size for member in archive.zip.infolist()) if archive.zip else 0
-                if size > _LARGEST:
-                    raise DataError(f"{path} would unpack to {size >> 30} GiB: expected at most {_LARGEST >> 30}.")
-                return {name: _array(archive, name, path) for name in archive.files}
+            file.seek(0)
+            most = min(_LARGEST, unpacked_limit(path, _UNSUSPECTED))
+            return unpacked_arrays(file, most, KINDS + "US")  # numbers, and names of classes
     except DataError:
         raise
     except FileNotFoundError:
         raise DataError(f"{path} does not exist: expected {wanted}.") from None
-    except (IsADirectoryError, PermissionError) as problem:
+    except PermissionError as problem:
         raise DataError(f"{path} cannot be read ({problem.strerror}): expected {wanted}.") from None
-    except _DAMAGE as problem:
+    except Distrusted as problem:
+        raise DataError(f"{path} is not a readable npz file: {problem}; expected {wanted}.") from None
+    except Exception as problem:  # anything between the zip directory and the header of an array
         raise DataError(f"{path} is not a readable npz file ({type(problem).__name__}): expected {wanted}.") from None
-
-
-def _array(archive: np.lib.npyio.NpzFile, name: str, path: str | Path) -> Array:
-    array = archive[name]
-    if not isinstance(array, np.ndarray):  # numpy hands out members that are not arrays as bytes
-        raise DataError(f"{path} holds {name!r}, which is not an array: expected an npz file.")
-    return array
 
 
 def require(arrays: Mapping[str, Array], names: tuple[str, ...], path: str | Path) -> None:

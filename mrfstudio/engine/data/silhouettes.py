@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.catalogue import integer, number
-from mrfstudio.engine.data.contract import Array, DataError, Dataset, Progress, Splits
+from mrfstudio.engine.data.dataset import Array, DataError, Dataset, Progress, Splits
 from mrfstudio.engine.data.npz_file import read_npz, require
+from mrfstudio.engine.protocol.catalogue import integer, number
 from mrfstudio.engine.registry import DATASETS
 
 _EXPECTED = "silhouettes, which have x (N, h, w) of 0 and 1, and where known y (N,) and classnames"

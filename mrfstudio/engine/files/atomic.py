@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+RECENT = 10.0
+"""Seconds for which a temporary file stays whoever wrote it."""
+_TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{12}\.tmp")
 
 
 @contextmanager
@@ -17,8 +23,9 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     renaming fails, the temporary file goes and the old target stays.
     """
     target = Path(target)
+    sweep(target.parent)
     # The same folder, because a rename is only atomic within one file system.
-    temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(6)}.tmp")
+    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{secrets.token_hex(6)}.tmp")
     # Made here and exclusively, so that nobody else's file is ever written to.
     temporary.touch(exist_ok=False)
     try:
@@ -49,6 +56,30 @@ def remove_leftovers(target: str | os.PathLike[str]) -> None:
         for path in target.parent.iterdir():
             if path.name.startswith(_prefix(target)) and path.name.endswith(".tmp"):
                 path.unlink(missing_ok=True)
+
+
+def sweep(folder: str | os.PathLike[str]) -> None:
+    """Remove what writers that were killed left in a folder: temporary files whose process is gone."""
+    with suppress(OSError):  # a folder that cannot be looked at has nothing to be swept by us
+        names = os.listdir(folder)
+        for name in names:
+            found = _TEMPORARY.fullmatch(name)
+            if found and not _lives(int(found.group(1)), Path(folder, name)):
+                Path(folder, name).unlink(missing_ok=True)
+
+
+def _lives(process: int, path: Path) -> bool:
+    """Whether the writer of a temporary file may still be at work; where that is not known, for an hour."""
+    if os.name != "posix":
+        return time.time() - path.stat().st_mtime < 3600
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        # A folder may be shared with other machines, whose processes have other numbers.
+        return time.time() - path.stat().st_mtime < RECENT
+    except OSError:
+        pass  # somebody else's
+    return True
 
 
 def _prefix(target: Path) -> str:

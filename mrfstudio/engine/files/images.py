@@ -18,14 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.atomic import atomic_path, unwritable
+from mrfstudio.engine.protocol.errors import StudioError
 
 AnyPath = str | os.PathLike[str]
 Ink = Literal["auto", "dark", "light"]
 Grey = NDArray[np.float32]  # (height, width)
 
-MAX_PIXELS = 80_000_000  # a large photograph; more is refused before any of it is unpacked
+LARGEST = 200_000_000
+"""Pixels of the largest picture that is opened; more is refused before any of it is unpacked."""
+MAX_PIXELS = 24_000_000
+"""Pixels that a picture is made smaller to where it has more: as numbers, each takes twelve bytes."""
+MOST_LABELLED = 80_000_000
+"""Pixels of pictures whose values are labels: those cannot be made smaller."""
+PIXELS_A_BYTE = 2000
+"""Pixels that a byte of a file can stand for; a page that is all white comes to some hundreds."""
+Image.MAX_IMAGE_PIXELS = LARGEST  # Pillow warns from here on, and refuses what has twice as many
 # Raster formats that Pillow decodes by itself; others, such as EPS, would start foreign programs.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "TGA", "ICO", "PCX", "JPEG2000", "AVIF", "DIB", "QOI")
 WRITTEN_FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".bmp": "BMP", ".tif": "TIFF",
@@ -43,7 +51,7 @@ class ImageError(StudioError):
 
 
 @dataclass(frozen=True)
-class Contours:
+class SeenContours:
     """Where a contour was seen in a picture, and how that was decided.
 
     seen (height, width); `ink` is the side of `threshold` (a grey level) that is contour. Both are None if the picture
@@ -60,16 +68,21 @@ def read_grey(path: AnyPath) -> Grey:
     image = _open(path)
     if image.mode in ("RGB", "RGBA"):
         # ITU-R 601, in floats: Pillow's own conversion rounds to 8 bits
-        return _colours(image) @ np.array([0.299, 0.587, 0.114], np.float32)
-    return _levels(image, path)
+        return colours_of(image) @ np.array([0.299, 0.587, 0.114], np.float32)
+    return levels_of(image, path)
 
 
 def read_colour(path: AnyPath) -> NDArray[np.float32]:
     """A picture as colours (height, width, 3), on white where it is transparent."""
     image = _open(path)
     if image.mode in ("RGB", "RGBA"):
-        return _colours(image)
-    return np.repeat(_levels(image, path)[:, :, None], 3, axis=2)
+        return colours_of(image)
+    return np.repeat(levels_of(image, path)[:, :, None], 3, axis=2)
+
+
+def read_plain(path: AnyPath) -> Image.Image:
+    """The picture itself, upright, its palette and transparency kept."""
+    return _open(path, keep_palette=True)
 
 
 Part = tuple[float, float, float, float]
@@ -98,7 +111,7 @@ def largest_part(full: tuple[int, ...], shape: tuple[int, int]) -> Part:
     return (full[0] - height) / 2, (full[1] - width) / 2, height, width
 
 
-def to_contours(image: NDArray, ink: Ink = "auto", threshold: float | None = None) -> Contours:
+def to_contours(image: NDArray, ink: Ink = "auto", threshold: float | None = None) -> SeenContours:
     """The pixels of a grey picture (height, width) in [0, 1] that are ink; a pixel at the threshold counts as dark.
 
     Without a threshold Otsu's is taken, and a uniform picture (all white, all black, or with so little contrast that it
@@ -112,7 +125,7 @@ def to_contours(image: NDArray, ink: Ink = "auto", threshold: float | None = Non
     if threshold is None:
         threshold = _otsu(grey)
         if threshold is None:
-            return Contours(np.zeros(grey.shape, np.bool_), None, None)
+            return SeenContours(np.zeros(grey.shape, np.bool_), None, None)
     elif not 0 <= threshold <= 1:
         raise ImageError(f"The threshold is {threshold}: expected a grey level from 0 (black) to 1 (white).")
     dark = grey <= np.float32(threshold)
@@ -121,7 +134,7 @@ def to_contours(image: NDArray, ink: Ink = "auto", threshold: float | None = Non
         chosen = "dark" if 2 * int(dark.sum()) <= dark.size else "light"
     else:
         chosen = ink
-    return Contours(dark if chosen == "dark" else ~dark, chosen, float(threshold))
+    return SeenContours(dark if chosen == "dark" else ~dark, chosen, float(threshold))
 
 
 def read_labels(path: AnyPath, labels: int = 3) -> NDArray[np.uint8]:
@@ -152,7 +165,7 @@ def write_labels(path: AnyPath, labels: NDArray, palette: Sequence[tuple[int, in
     height, width = values.shape
     indexed = Image.frombytes("P", (width, height), values.astype(np.uint8).tobytes())
     indexed.putpalette([channel for colour in colours[:256] for channel in colour])
-    _save(indexed, path, "PNG")
+    save_picture(indexed, path, "PNG")
 
 
 def label_palette(labels: int) -> tuple[tuple[int, int, int], ...]:
@@ -174,7 +187,7 @@ def write_image(path: AnyPath, pixels: NDArray) -> None:
     ):
         raise ImageError(f"The picture has shape {values.shape}: expected finite values, (height, width) or (…, 3).")
     levels = np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
-    _save(Image.fromarray(levels), path, kind)
+    save_picture(Image.fromarray(levels), path, kind)
 
 
 def _open(path: AnyPath, keep_palette: bool = False) -> Image.Image:
@@ -183,18 +196,68 @@ def _open(path: AnyPath, keep_palette: bool = False) -> Image.Image:
         # Pillow warns about large pictures and odd notes in them; what matters of that is an error here.
         warnings.simplefilter("ignore")
         with _identify(path) as image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise ImageError(f"{path} has {width}×{height} pixels: expected at most {MAX_PIXELS:,} in all.")
+            check_size(image, os.stat(path).st_size, str(path))
+            if keep_palette and image.width * image.height > MOST_LABELLED:
+                most = f"{MOST_LABELLED // 1_000_000} megapixels"
+                raise ImageError(f"{path} has {image.width}×{image.height} pixels: expected labels in at most {most}.")
             try:
-                image.load()
-                return _upright(image) if keep_palette else _plain(_upright(image))
+                if keep_palette:
+                    image.load()
+                    return upright(image)
+                return plain(upright(reduced(image, MAX_PIXELS)))
             except MemoryError:
                 raise ImageError(f"{path} needs more memory than there is: use a smaller picture.") from None
             # Decoders raise almost anything on damaged files: OSError, SyntaxError, struct.error, IndexError and more.
             except Exception as problem:
                 kind = type(problem).__name__
-                raise ImageError(f"{path} is damaged or cut short ({kind}): save the picture anew.") from None
+                raise ImageError(f"{path} is damaged or cut short ({kind}): save the picture again.") from None
+
+
+def check_size(image: Image.Image, bytes_there: int, name: str) -> None:
+    """Refuse a picture with more pixels than are opened, or than its file can hold. Raises `ImageError`."""
+    width, height = image.size
+    if width * height > LARGEST:
+        most = f"{LARGEST // 1_000_000} megapixels"
+        raise ImageError(f"{name} has {width}×{height} pixels: expected at most {most}; make it smaller first.")
+    if width * height > max(MAX_PIXELS, PIXELS_A_BYTE * bytes_there):
+        raise ImageError(f"{name} promises {width}×{height} pixels in {bytes_there} bytes: it is damaged.")
+
+
+def reduced(image: Image.Image, most: int) -> Image.Image:
+    """The picture, decoded, by a whole factor smaller where it has more pixels than `most`."""
+    factor = _factor(image.size, most)
+    if factor > 1 and image.format == "JPEG":  # its decoder does that by itself, and takes less memory
+        image.draft(image.mode, (max(1, image.width // factor), max(1, image.height // factor)))
+    image.load()
+    factor = _factor(image.size, most)
+    if factor == 1:
+        return image
+    if image.mode in ("P", "1"):
+        image = plain(image)
+    return image.reduce(factor)
+
+
+def reduction(size: tuple[int, int], most: int, name: str) -> str:
+    """What to say about a picture (width, height) that is made smaller; empty where it is not."""
+    factor = _factor(size, most)
+    if factor == 1:
+        return ""
+    return f"{name} has {size[0]}×{size[1]} pixels and was opened at 1/{factor} of that, to fit into memory."
+
+
+def what_was_reduced(path: AnyPath) -> str:
+    """What to say about a file that `read_grey` makes smaller; empty where it does not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with _identify(path) as image:
+            return reduction(image.size, MAX_PIXELS, Path(path).name)
+
+
+def _factor(size: tuple[int, int], most: int) -> int:
+    factor = 1
+    while -(-size[0] // factor) * -(-size[1] // factor) > most:
+        factor += 1
+    return factor
 
 
 def _identify(path: AnyPath) -> Image.Image:
@@ -208,7 +271,7 @@ def _identify(path: AnyPath) -> Image.Image:
     except UnidentifiedImageError:
         raise ImageError(f"{path} is no picture that can be read: expected PNG, JPEG or the like.") from None
     except Image.DecompressionBombError:
-        raise ImageError(f"{path} has far too many pixels: expected at most {MAX_PIXELS:,}.") from None
+        raise ImageError(f"{path} has far too many pixels: expected at most {LARGEST // 1_000_000} million.") from None
     except ImageError:
         raise
     except Exception as problem:  # a damaged header, an unreadable file, a name with a zero in it
@@ -216,7 +279,7 @@ def _identify(path: AnyPath) -> Image.Image:
         raise ImageError(f"{path} cannot be read ({reason}): expected a picture.") from None
 
 
-def _upright(image: Image.Image) -> Image.Image:
+def upright(image: Image.Image) -> Image.Image:
     """Turned as the camera's EXIF note asks; a damaged note is no reason to refuse the picture."""
     try:
         return ImageOps.exif_transpose(image)
@@ -224,7 +287,7 @@ def _upright(image: Image.Image) -> Image.Image:
         return image.copy()
 
 
-def _plain(image: Image.Image) -> Image.Image:
+def plain(image: Image.Image) -> Image.Image:
     """One of the modes L, I, I;16, F, RGB and RGBA; RGBA only where something is transparent."""
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         return image
@@ -235,7 +298,7 @@ def _plain(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _colours(image: Image.Image) -> NDArray[np.float32]:
+def colours_of(image: Image.Image) -> NDArray[np.float32]:
     """(height, width, 3) of an RGB or RGBA image, composited on white."""
     values = np.asarray(image, np.float32) / np.float32(255)
     if values.shape[2] == 3:
@@ -244,7 +307,7 @@ def _colours(image: Image.Image) -> NDArray[np.float32]:
     return values[:, :, :3] * alpha + (1 - alpha)
 
 
-def _levels(image: Image.Image, path: AnyPath) -> Grey:
+def levels_of(image: Image.Image, path: AnyPath) -> Grey:
     """(height, width) of a grey image; wide formats that declare no range get the smallest usual one that fits."""
     values = np.asarray(image)
     if values.dtype == np.uint8:
@@ -289,7 +352,8 @@ def _otsu(grey: Grey) -> float | None:
     return low + (middle + 0.5) * (high - low) / 255
 
 
-def _save(image: Image.Image, path: AnyPath, kind: str) -> None:
+def save_picture(image: Image.Image, path: AnyPath, kind: str) -> None:
+    """Write a picture whole or not at all."""
     try:
         with atomic_path(path) as temporary, open(temporary, "wb") as file:
             image.save(file, format=kind)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mrfstudio.engine.files.atomic import write_text
-from mrfstudio.engine.files.model_file import ModelFile, beside, load_model, read_card, save_model
+from mrfstudio.engine.files.model_file import ModelFile, beside, read_card
 
+WIDEST = 120
+"""Characters in a line of prose."""
 SECTIONS = {"scores": "Scores", "hyperparameters": "Hyperparameters", "options": "Options of the learner"}
 
 
@@ -18,14 +21,6 @@ def write_card(model_path: str | os.PathLike[str]) -> Path:
     target = beside(model_path, ".md")
     write_text(target, card_markdown(target.stem, read_card(model_path)))
     return target
-
-
-def add_scores(model_path: str | os.PathLike[str], scores: Mapping[str, Any]) -> Path:
-    """Write more scores, such as `{"test": {"iou": 0.95}}`, into a model file and its page."""
-    model = load_model(model_path)
-    card = {**model.card, "scores": {**(model.card.get("scores") or {}), **scores}}
-    save_model(model_path, model.kind, model.tensors, card)
-    return write_card(model_path)
 
 
 def card_markdown(title: str, model: ModelFile) -> str:
@@ -42,7 +37,7 @@ def card_markdown(title: str, model: ModelFile) -> str:
 
 def _opening(model: ModelFile) -> list[str]:
     summary = model.card.get("summary")
-    return [str(summary), ""] if summary else []
+    return [*textwrap.wrap(str(summary), WIDEST, break_long_words=False, break_on_hyphens=False), ""] if summary else []
 
 
 def _table(values: Mapping[str, Any]) -> list[str]:

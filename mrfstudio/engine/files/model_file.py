@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,10 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mrfstudio import assets
-from mrfstudio.engine.catalogue import ending
-from mrfstudio.engine.errors import StudioError
 from mrfstudio.engine.files.atomic import atomic_path, unwritable
-from mrfstudio.engine.files.places import user_folder
+from mrfstudio.engine.files.distrust import parsed
+from mrfstudio.engine.protocol.catalogue import ending
+from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.places import user_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -102,7 +104,7 @@ def beside(model_path: str | os.PathLike[str], ending: str) -> Path:
 
 
 def save_model(path: str | os.PathLike[str], kind: str, tensors: Mapping[str, Tensor], card: Mapping[str, Any]) -> Path:
-    """Write a model atomically: the old file stays until the new one is complete.
+    """Write a model atomically: the old file stays until the new one is complete. Tensors have any shape.
 
     `card` must be ready for JSON; numbers that are not finite become null.
     """
@@ -135,14 +137,13 @@ def read_card(path_or_name: str | os.PathLike[str], kind: str | None = None) -> 
 
 def load_model(path_or_name: str | os.PathLike[str], kind: str | None = None) -> ModelFile:
     """Read a model file, or a shipped model by its name; with `kind`, refuse any other kind."""
-    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     found = read_card(path_or_name, kind)
     assert found.path is not None
     try:
         tensors = load_file(found.path)
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, RuntimeError) as problem:
+    except Exception as problem:  # the library has errors of its own, and torch's for types it does not know
         raise ModelFileError(
             f"{found.path} is damaged: its tensors cannot be read ({_first_line(problem)})."
         ) from problem
@@ -167,18 +168,21 @@ def _shipped_folder() -> Path:
 def _read_header(path: Path) -> dict[str, Any]:
     """The safetensors header: 8 bytes of length, then JSON with dtype, shape and byte range of every tensor."""
     try:
-        size = path.stat().st_size
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):  # a pipe would wait for ever
+            raise ModelFileError(f"{path} is not a file: expected a model.")
+        size = about.st_size
         with open(path, "rb") as file:
             start = file.read(8)
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
             if not 2 <= length <= min(size - 8, LONGEST_HEADER):
                 raise ModelFileError(f"{path} is not a model file, or is cut short: its header has no sensible length.")
-            header = json.loads(file.read(length).decode("utf-8"))
+            header = parsed(file.read(length))
     except OSError as problem:
         raise ModelFileError(f"{path} cannot be read: {problem.strerror or problem}.") from problem
-    except (ValueError, RecursionError) as problem:
-        if isinstance(problem, ModelFileError):
-            raise
+    except ModelFileError:
+        raise
+    except Exception as problem:  # a zero in its name, text that is no JSON, or too much of it
         raise ModelFileError(f"{path} is not a model file: its header is not JSON.") from problem
     if not isinstance(header, dict):
         raise ModelFileError(f"{path} is not a model file: its header is not a JSON object.")
@@ -189,7 +193,7 @@ def _read_header(path: Path) -> dict[str, Any]:
 def _check_length(path: Path, header: dict[str, Any], offset: int, size: int) -> None:
     try:
         ends = [int(entry["data_offsets"][1]) for name, entry in header.items() if name != "__metadata__"]
-    except (KeyError, TypeError, IndexError, ValueError):
+    except (LookupError, TypeError, ValueError, OverflowError):
         raise ModelFileError(f"{path} is damaged: its header does not say where the tensors lie.") from None
     expected = offset + max(ends, default=0)
     if size != expected:
@@ -203,13 +207,13 @@ def _described(path: Path, header: dict[str, Any], kind: str | None) -> ModelFil
     if not isinstance(text, str):
         raise ModelFileError(f"{path} holds tensors but no description by MRF Studio: expected a model saved by it.")
     try:
-        described = json.loads(text)
+        described = parsed(text.encode())
         version, found = int(described["format_version"]), str(described["kind"])
         described = _migrated(path, described, version)
         card, shapes = dict(described["card"]), dict(described["shapes"])
-    except (ValueError, KeyError, TypeError, RecursionError) as problem:
-        if isinstance(problem, ModelFileError):
-            raise
+    except ModelFileError:
+        raise
+    except Exception as problem:
         raise ModelFileError(f"{path} is damaged: its description by MRF Studio cannot be read.") from problem
     held = {name: entry.get("shape") for name, entry in header.items() if name != "__metadata__"}
     if held != shapes:

@@ -1,4 +1,4 @@
-"""α belief propagation: BP whose messages come from local α-divergences (Eq. 3.17 of the thesis).
+"""α belief propagation: BP whose messages come from local α-divergences ([Liu20], Eq. 3.17).
 
     m'_ts(x_s) ∝ m_ts(x_s)^{1-α} Σ_{x_t} φ_ts(x_t, x_s)^α m_st(x_t)^{1-α} φ_t(x_t) ∏_{w ∈ N(t)\\s} m_wt(x_t)
 
@@ -16,22 +16,25 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import ParameterError, choice, number
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.supports import require_possible
 from mrfstudio.engine.inference import reweighted
+from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Algorithm, Kernel, LogPartition, Model, kernel
 from mrfstudio.engine.inference.belief_propagation import (
     BeliefPropagation,
     Messages,
     check_possible,
     damp,
-    largest_change,
+    inconsistent,
 )
-from mrfstudio.engine.inference.contract import NO_LOG_PARTITION, Algorithm, Kernel, LogPartition, Model, kernel
-from mrfstudio.engine.inference.factor_messages import FactorMessages
+from mrfstudio.engine.inference.estimates import meaningful
+from mrfstudio.engine.inference.factor_messages import FactorMessages, runaway, within_reach
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.residuals import largest_change
 from mrfstudio.engine.inference.reweighted import Exponents, by_group, per_message
 from mrfstudio.engine.inference.run import Limits, run
-from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.protocol.catalogue import ParameterError, choice, number
 from mrfstudio.engine.registry import ALGORITHMS
 
 LARGEST_ALPHA = 2.0
@@ -49,7 +52,6 @@ class AlphaBP(Algorithm):
     name = "alpha-bp"
     title = "α belief propagation"
     summary = "Messages from local α-divergences on pairwise graphs; α = 1 is BP, smaller α converges more often."
-    differentiable = True
 
     alpha: float = number(
         0.5, "1 is ordinary BP, towards 0 it tends to mean field.", low=0, low_open=True, high=LARGEST_ALPHA
@@ -115,13 +117,16 @@ class AlphaBPOnGraph(Kernel):
         return AlphaMessages(0, uniform.residual, uniform.messages)
 
     def step(self, algorithm: AlphaBP, model: FactorGraph, evidence: Evidence, state: AlphaMessages) -> AlphaMessages:
+        require_possible(model, evidence)
         totals, cavities = self._totals_and_cavities(algorithm, model, evidence, state)
         if model.has_zeros:
             check_possible(model, totals)
-        exponents = _exponents(algorithm, model)
+        exponents = exponents_of(algorithm, model)
         fresh = reweighted.proposal(state.messages, cavities, exponents)
         messages = damp(algorithm.damping, exponents.part, fresh, state.messages)
-        return AlphaMessages(state.iteration + 1, largest_change(fresh, state.messages), messages)
+        # The power 1 - α keeps a part of the old message, as damping does: without it the change is 1/α times as large.
+        residual = largest_change(fresh, state.messages) / smallest_alpha(algorithm)
+        return AlphaMessages(state.iteration + 1, residual, within_reach(model, messages))
 
     def beliefs(self, algorithm: AlphaBP, model: FactorGraph, evidence: Evidence, state: AlphaMessages) -> Tensor:
         totals, _ = self._totals_and_cavities(algorithm, model, evidence, state)
@@ -134,7 +139,7 @@ class AlphaBPOnGraph(Kernel):
     ) -> list[Tensor]:
         """q_st ∝ φ_st^α (b_s / m_ts^α) (b_t / m_st^α)."""
         _, cavities = self._totals_and_cavities(algorithm, model, evidence, state)
-        return _exponents(algorithm, model).part.beliefs(cavities)
+        return exponents_of(algorithm, model).part.beliefs(cavities)
 
     def log_partition(
         self, algorithm: AlphaBP, model: FactorGraph, evidence: Evidence, state: AlphaMessages
@@ -143,19 +148,36 @@ class AlphaBPOnGraph(Kernel):
         if algorithm.prior != "none":
             return NO_LOG_PARTITION
         totals, cavities = self._totals_and_cavities(algorithm, model, evidence, state)
-        value = reweighted.log_partition(model, totals, cavities, _exponents(algorithm, model))
-        return LogPartition(float(value), "estimate")
+        value = reweighted.log_partition(model, totals, cavities, exponents_of(algorithm, model))
+        return meaningful(model, evidence, state, LogPartition(float(value), "estimate"))
+
+    def doubt(
+        self, algorithm: AlphaBP, model: FactorGraph, evidence: Evidence, state: AlphaMessages, tolerance: float
+    ) -> str | None:
+        return runaway(state.messages) or inconsistent(algorithm, model, evidence, state, tolerance)
 
     def _totals_and_cavities(
         self, algorithm: AlphaBP, model: FactorGraph, evidence: Evidence, state: AlphaMessages
     ) -> tuple[Tensor, Tensor]:
-        local = model.local_potentials(evidence)
-        if algorithm.prior == "mean-field":
-            local = local + evidence.derived(model, "mean-field prior", lambda: _mean_field_prior(model, evidence))
-        return reweighted.totals_and_cavities(model, local, state.messages, _exponents(algorithm, model))
+        local = local_of(algorithm, model, evidence)
+        return reweighted.totals_and_cavities(model, local, state.messages, exponents_of(algorithm, model))
 
 
-def _exponents(algorithm: AlphaBP, graph: FactorGraph) -> Exponents:
+def local_of(algorithm: AlphaBP, graph: FactorGraph, evidence: Evidence) -> Tensor:
+    """Local log-potentials with the prior that the parameters ask for, packed."""
+    local = graph.local_potentials(evidence)
+    if algorithm.prior == "mean-field":
+        local = local + evidence.derived(graph, "mean-field prior", lambda: _mean_field_prior(graph, evidence))
+    return local
+
+
+def smallest_alpha(algorithm: AlphaBP) -> float:
+    """The smallest α of an edge, at most 1."""
+    return min(1.0, *(algorithm.edge_alphas or (algorithm.alpha,)))
+
+
+def exponents_of(algorithm: AlphaBP, graph: FactorGraph) -> Exponents:
+    """The powers of this α, made once for a graph."""
     alphas = algorithm.edge_alphas or algorithm.alpha
     return graph.derived(("alpha exponents", alphas), lambda: _make_exponents(graph, alphas))
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import choice, number
-from mrfstudio.engine.energy import bethe_log_partition
-from mrfstudio.engine.evidence import ContradictoryEvidence, Evidence
-from mrfstudio.engine.inference.contract import (
+from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.supports import require_possible
+from mrfstudio.engine.inference.algorithm import (
     NO_LOG_PARTITION,
     Algorithm,
     Kernel,
@@ -27,9 +27,12 @@ from mrfstudio.engine.inference.contract import (
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.factor_messages import FactorMessages, totals_and_cavities
+from mrfstudio.engine.inference.energy import bethe_log_partition
+from mrfstudio.engine.inference.estimates import magnitude_of, meaningful
+from mrfstudio.engine.inference.factor_messages import FactorMessages, runaway, totals_and_cavities, within_reach
+from mrfstudio.engine.inference.residuals import allowed_disagreement, disagreement, largest_change
 from mrfstudio.engine.inference.schedules import factor_colors
-from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.protocol.catalogue import choice, number
 from mrfstudio.engine.registry import ALGORITHMS
 
 
@@ -40,7 +43,6 @@ class BeliefPropagation(Algorithm):
     name = "bp"
     title = "Belief propagation"
     summary = "Sum-product messages; exact on trees, usually good on loopy graphs. Temperature 0 is max-product."
-    differentiable = True
 
     damping: float = number(
         0.0, "How much of the old message is kept; helps when messages oscillate.", low=0, high=1, high_open=True
@@ -50,6 +52,13 @@ class BeliefPropagation(Algorithm):
         "parallel",
         ("parallel", "sequential"),
         "Parallel updates all messages at once; sequential goes through groups of factors that share no variable.",
+    )
+    start: str = choice(
+        "auto",
+        ("auto", "flat", "coarse"),
+        "On cloned grids: coarse asks smaller copies of the canvas what lies inside of large figures, flat does not, "
+        "auto does as the model was trained.",
+        advanced=True,
     )
     kernel: str = choice(
         "auto",
@@ -71,6 +80,7 @@ class BeliefPropagationOnGraph(Kernel):
     """Any graph, any factors, zeros included."""
 
     def init(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence) -> Messages:
+        require_possible(model, evidence)
         local = model.local_potentials(evidence)
         uniform = torch.cat(
             [
@@ -82,6 +92,7 @@ class BeliefPropagationOnGraph(Kernel):
         return Messages(0, nothing_changed(local), uniform.expand(*local.shape[:-1], -1).contiguous())
 
     def step(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Messages) -> Messages:
+        require_possible(model, evidence)
         local = model.local_potentials(evidence)
         if algorithm.schedule == "parallel":
             part = FactorMessages.of_graph(model)
@@ -90,7 +101,8 @@ class BeliefPropagationOnGraph(Kernel):
                 check_possible(model, totals)
             proposal = part.messages(cavities, algorithm.temperature)
             messages = damp(algorithm.damping, part, proposal, state.messages)
-            return Messages(state.iteration + 1, largest_change(proposal, state.messages), messages)
+            residual = largest_change(proposal, state.messages, part.saturating)
+            return Messages(state.iteration + 1, residual, within_reach(model, messages))
         messages, changes = state.messages, [local.new_zeros(())]
         for entries, part in factor_colors(model):
             totals, cavities = totals_and_cavities(model, local, messages)
@@ -98,9 +110,9 @@ class BeliefPropagationOnGraph(Kernel):
                 check_possible(model, totals)
             proposal = part.messages(cavities.index_select(-1, entries), algorithm.temperature)
             old = messages.index_select(-1, entries)
-            changes.append(largest_change(proposal, old))
+            changes.append(largest_change(proposal, old, part.saturating))
             messages = messages.index_copy(-1, entries, damp(algorithm.damping, part, proposal, old))
-        return Messages(state.iteration + 1, torch.stack(changes).max(), messages)
+        return Messages(state.iteration + 1, torch.stack(changes).max(), within_reach(model, messages))
 
     def beliefs(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Messages) -> Tensor:
         totals, _ = totals_and_cavities(model, model.local_potentials(evidence), state.messages)
@@ -114,17 +126,38 @@ class BeliefPropagationOnGraph(Kernel):
         _, cavities = totals_and_cavities(model, model.local_potentials(evidence), state.messages)
         return FactorMessages.of_graph(model).beliefs(cavities)
 
+    def doubt(
+        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: State, tolerance: float
+    ) -> str | None:
+        off = runaway(state.messages) if isinstance(state, Messages) else None
+        if off is not None or algorithm.temperature != 1.0:  # softmax of totals is no marginal then
+            return off
+        return inconsistent(algorithm, model, evidence, state, tolerance)
+
     def log_partition(
         self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Messages
     ) -> LogPartition:
         if algorithm.temperature != 1.0:
             return NO_LOG_PARTITION
         totals, cavities = totals_and_cavities(model, model.local_potentials(evidence), state.messages)
-        return LogPartition(float(bethe_log_partition(model, totals, cavities)), "estimate")
+        value = float(bethe_log_partition(model, totals, cavities))
+        return meaningful(model, evidence, state, LogPartition(value, "estimate"))
+
+
+def inconsistent(
+    algorithm: Algorithm, model: FactorGraph, evidence: Evidence, state: State, tolerance: float
+) -> str | None:
+    """A sentence where beliefs of factors and of variables disagree by more than rounding and tolerance can make."""
+    packing = model.packing
+    singles = packing.by_message(packing.spread(algorithm.beliefs(model, evidence, state)))
+    gap = disagreement(singles, algorithm.factor_beliefs(model, evidence, state))
+    if gap <= allowed_disagreement(tolerance, model.dtype, magnitude_of(model, evidence)):
+        return None
+    return f"Beliefs of factors and of their variables disagree by {gap:.2g}: this is no fixed point."
 
 
 def damp(damping: float, part: FactorMessages, proposal: Tensor, old: Tensor) -> Tensor:
-    """new = (1 - damping) · proposal + damping · old on log-messages, normalised."""
+    """new = (1 - damping) · proposal + damping · old on log-messages (…, message size), normalised."""
     if damping == 0.0:
         return proposal
     mixed = torch.lerp(proposal, old, damping)
@@ -132,16 +165,8 @@ def damp(damping: float, part: FactorMessages, proposal: Tensor, old: Tensor) ->
     return part.normalise(torch.where(proposal.isneginf() | old.isneginf(), proposal, mixed))
 
 
-def largest_change(proposal: Tensor, old: Tensor) -> Tensor:
-    """The residual: the largest change of a normalised message, as a probability."""
-    if not proposal.numel():
-        return proposal.new_zeros(())
-    with torch.no_grad():
-        return (proposal.exp() - old.exp()).abs().max()
-
-
 def check_possible(model: FactorGraph, totals: Tensor) -> None:
-    """Raise `ContradictoryEvidence` where no state of a variable is left."""
+    """Raise `ContradictoryEvidence` where `totals` (…, packed size) leave a variable no state."""
     dead = model.packing.logsumexp(totals).isneginf().reshape(-1, model.variables).any(0)
     if bool(dead.any()):
         raise ContradictoryEvidence(model.labels[model.packing.order[int(dead.int().argmax())]])

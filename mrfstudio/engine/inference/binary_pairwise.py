@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.algorithm import LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation, BeliefPropagationOnGraph, Messages
-from mrfstudio.engine.inference.contract import LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.inference.residuals import SATURATED, largest_ratio_change
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class _Edges:
     node_strides: Tensor  # (n,) distance to its state 1
 
 
-@kernel(BeliefPropagation, FactorGraph)
+@kernel(BeliefPropagation, FactorGraph, priority=1)
 class BinaryPairwise(BeliefPropagationOnGraph):
     """Parallel BP on binary pairwise graphs without zeros in tables."""
 
@@ -68,8 +69,7 @@ class BinaryPairwise(BeliefPropagationOnGraph):
         # A message from s to t excludes what t said to s: the other half of z.
         cavities = totals.index_select(-1, edges.senders) - torch.cat((z[..., half:], z[..., :half]), -1)
         proposal = _transfer(model, edges, cavities, algorithm.temperature)
-        with torch.no_grad():
-            residual = (torch.sigmoid(proposal) - torch.sigmoid(z)).abs().max()
+        residual = largest_ratio_change(proposal, z, _span(model) > -SATURATED)
         ratios = torch.lerp(proposal, z, algorithm.damping) if algorithm.damping else proposal
         return LogRatios(state.iteration + 1, residual, ratios)
 
@@ -112,10 +112,9 @@ def _edges(model: FactorGraph) -> _Edges:
 
 def _make_edges(model: FactorGraph) -> _Edges:
     group, packing = model.groups[0], model.packing
-    place = torch.empty(model.variables, dtype=torch.int64)
-    order = torch.from_numpy(packing.order)
-    place[order] = torch.arange(model.variables)
-    place = place.to(model.device)
+    place = torch.empty(model.variables, dtype=torch.int64, device=model.device)
+    order = torch.as_tensor(packing.order, device=model.device)
+    place[order] = torch.arange(model.variables, device=model.device)
     senders = torch.cat((place[group.scopes[1]], place[group.scopes[0]]))
     tables = torch.cat((group.tables.transpose(0, 1), group.tables), -1).contiguous()
     received = []
@@ -139,6 +138,7 @@ def _node_ratios(edges: _Edges, local: Tensor) -> Tensor:
 
 
 def _incoming_sum(edges: _Edges, z: Tensor) -> Tensor:
+    """Σ of the log-ratios z (…, directed edges) that each node receives, (…, nodes) in the order of `edges.blocks`."""
     received = z.index_select(-1, edges.incoming)
     parts, start = [], 0
     for count, degree in edges.blocks:
@@ -149,6 +149,7 @@ def _incoming_sum(edges: _Edges, z: Tensor) -> Tensor:
 
 
 def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: float) -> Tensor:
+    """Log-ratios (…, directed edges) that edges send on from the senders' cavities (…, directed edges)."""
     tables = edges.tables
     if temperature == 0:
         # max(a, b + c) - max(a', b' + c); subtracting max(c, 0) from both sides keeps c = inf finite.
@@ -171,4 +172,5 @@ def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: 
 
 
 def _linear(tables: Tensor, temperature: float) -> Tensor:
+    """exp(θ / T) of tables (2, 2, edges), the largest entry of each 1."""
     return torch.exp((tables - tables.detach().amax((0, 1), keepdim=True)) / temperature)

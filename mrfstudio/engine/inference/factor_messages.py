@@ -14,7 +14,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.residuals import SATURATED
 
 
 class FactorMessages:
@@ -29,7 +30,7 @@ class FactorMessages:
         return graph.derived("factor messages", lambda: cls([group.tables for group in graph.groups]))
 
     def messages(self, cavities: Tensor, temperature: float) -> Tensor:
-        """Normalised log-messages to every axis of every factor, flat like `cavities`."""
+        """Normalised log-messages (…, message size) to every axis of every factor, flat like `cavities`."""
         parts = []
         for number, blocks in enumerate(self._blocks(cavities)):
             if temperature > 0 and self._spans[number] / temperature <= _safe_span(cavities.dtype):
@@ -39,14 +40,19 @@ class FactorMessages:
         return torch.cat(parts, -1) if parts else cavities
 
     def normalise(self, messages: Tensor) -> Tensor:
-        """Shift every message so that its exponentials sum to 1."""
+        """Shift every message of (…, message size) so that its exponentials sum to 1."""
         parts = [_normalised(block).flatten(-2) for blocks in self._blocks(messages) for block in blocks]
         return torch.cat(parts, -1) if parts else messages
 
     def beliefs(self, cavities: Tensor) -> list[Tensor]:
         """Normalised factor beliefs (…, k_1, …, k_r, n), one tensor a shape."""
-        joint = self._joint(cavities)
-        return [torch.exp(t - torch.logsumexp(t, _table_axes(t, n), keepdim=True)) for t, n in joint]
+        found = []
+        for table, order in self._joint(cavities):
+            axes = _table_axes(table, order)
+            # Divided, not subtracted as a logarithm: beside messages that ran off log 2 is less than their rounding.
+            shares = torch.exp(table - table.amax(axes, keepdim=True))
+            found.append(shares / shares.sum(axes, keepdim=True))
+        return found
 
     def log_normalisers_by_factor(self, cavities: Tensor) -> list[Tensor]:
         """log Σ_{x_a} exp(θ_a + Σ_j c_j), (…, n) for each shape."""
@@ -58,6 +64,10 @@ class FactorMessages:
         return sum(sums) if sums else cavities.new_zeros(cavities.shape[:-1])  # type: ignore[return-value]
 
     def _joint(self, cavities: Tensor) -> list[tuple[Tensor, int]]:
+        """θ_a + Σ cavities of each group, (…, states of each variable, factors), with its order.
+
+        `cavities` are (…, message size).
+        """
         joint = []
         for table, blocks in zip(self.tables, self._blocks(cavities), strict=True):
             total = table
@@ -79,6 +89,10 @@ class FactorMessages:
         return groups
 
     def _linear_messages(self, number: int, blocks: list[Tensor], temperature: float) -> list[Tensor]:
+        """Messages of one group from `blocks`, one (…, states, factors) for each axis, as sums of exponentials.
+
+        They are flat, (…, states · factors).
+        """
         table = self._linear_table(number, temperature)
         weights = []
         for block in blocks:
@@ -93,7 +107,10 @@ class FactorMessages:
         return out
 
     def _log_messages(self, number: int, blocks: list[Tensor], temperature: float) -> list[Tensor]:
+        """The same in the log domain, for tables too wide for exponentials; `blocks` (…, states, factors)."""
+
         def reduce(total: Tensor, weight: Tensor, dim: int) -> Tensor:
+            """Soft or hard maximum of (…, states, factors) along `dim`, which goes."""
             joint = total + weight
             if temperature == 0:
                 return joint.amax(dim)
@@ -113,6 +130,12 @@ class FactorMessages:
             peak = table.detach().amax(tuple(range(table.ndim - 1)), keepdim=True)
             self._linear[key] = torch.exp((table - peak) / temperature)
         return self._linear[key]
+
+    @cached_property
+    def saturating(self) -> bool:
+        """Whether messages can have entries below e^`SATURATED`. No message spans more than its table does."""
+        widest = [span + math.log(max(table.shape[:-1])) for span, table in zip(self._spans, self.tables, strict=True)]
+        return max(widest, default=0.0) > -SATURATED
 
     @cached_property
     def _spans(self) -> list[float]:
@@ -147,6 +170,7 @@ def contract(
 
 
 def weighted_sum(total: Tensor, weight: Tensor, dim: int) -> Tensor:
+    """Σ total · weight over an axis; both (…, states, factors), broadcast against each other."""
     return (total * weight).sum(dim)
 
 
@@ -157,13 +181,35 @@ def _along(block: Tensor, axis: int, order: int) -> Tensor:
 
 
 def _table_axes(table: Tensor, order: int) -> tuple[int, ...]:
+    """The axes of the states of a table (…, states of each variable, factors)."""
     return tuple(range(-1 - order, -1))
 
 
 def _normalised(message: Tensor) -> Tensor:
+    """A log-message (…, states, factors) whose exponentials sum to 1 over the states."""
     total = torch.logsumexp(message, -2, keepdim=True)
     # A message that forbids every state stays so: the step then names the variable instead of spreading NaN.
     return message - total.masked_fill(torch.isneginf(total), 0.0)
+
+
+FAR = 1e15
+"""Where log-messages of graphs with zeros are stopped: on loops they can grow by a factor in every iteration, and a
+number that overflows would look like a state that is impossible."""
+
+
+def within_reach(graph: FactorGraph, messages: Tensor) -> Tensor:
+    """Messages (…, message size) with nothing finite below -`FAR`; without zeros none gets there."""
+    if not graph.has_zeros:
+        return messages
+    return torch.where(messages.isneginf(), messages, messages.clamp(min=-FAR))
+
+
+def runaway(messages: Tensor) -> str | None:
+    """A sentence where messages (…, messages) have run off: they only rest because there is nothing beyond."""
+    finite = messages.masked_fill(messages.isneginf(), 0.0)
+    if not finite.numel() or float(finite.min()) > -FAR / 100:
+        return None
+    return "Messages have run off beyond all that the potentials say: this is no fixed point."
 
 
 def totals_and_cavities(graph: FactorGraph, local: Tensor, messages: Tensor) -> tuple[Tensor, Tensor]:

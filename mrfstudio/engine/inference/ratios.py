@@ -27,7 +27,7 @@ def terms_of(largest: float) -> int:
 def log_of_products(ratios: Tensor, axis: int, terms: int) -> Tensor:
     """Σ log over an axis, with products of so many terms at once: a fifth of the time of `log_product` at 784×64.
 
-    Without gradients, because those of a product are slow.
+    `ratios` have any shape (…, n, …); the result lacks the axis. Without gradients: those of a product are slow.
     """
     size = ratios.shape[axis]
     least = -(-size // terms)
@@ -41,7 +41,7 @@ def log_of_products(ratios: Tensor, axis: int, terms: int) -> Tensor:
 
 
 def log_product(ratios: Tensor, axis: int, halvings: int) -> Tensor:
-    """Σ log over an axis."""
+    """Σ log over an axis of ratios (…, n, …), which the result lacks."""
     alone = []
     for _ in range(halvings):
         half, odd = divmod(ratios.shape[axis], 2)

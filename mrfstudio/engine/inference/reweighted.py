@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.factor_messages import FactorMessages
-from mrfstudio.engine.models.factor_graph import FactorGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def totals_and_cavities(graph: FactorGraph, local: Tensor, messages: Tensor, e: 
 
 
 def proposal(messages: Tensor, cavities: Tensor, e: Exponents) -> Tensor:
-    """The next messages, normalised."""
+    """The next messages (…, message size), normalised."""
     fresh = e.part.messages(cavities, 1.0)
     if not e.keeps:
         return fresh

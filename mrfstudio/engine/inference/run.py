@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from mrfstudio.engine.catalogue import Parameters, integer, number
-from mrfstudio.engine.evidence import AnyEvidence
-from mrfstudio.engine.inference.contract import Algorithm, Model, State
+from mrfstudio.engine.graphs.evidence import AnyEvidence, Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.supports import UNDECIDED, undecided
+from mrfstudio.engine.inference.algorithm import Algorithm, Model, State
+from mrfstudio.engine.protocol.catalogue import Parameters, integer, number
 
 Ending = Literal["converged", "iteration limit", "not finite"]
 
@@ -19,17 +21,21 @@ class Limits(Parameters):
 
     iterations: int = integer(1000, "Stop after this many iterations at the latest.", low=1, logarithmic=True)
     tolerance: float = number(
-        1e-9, "Converged means that no message changes by more than this in one iteration.", low=0, logarithmic=True
+        1e-9,
+        "Converged means that no message changes by more than this in one iteration, and that beliefs agree.",
+        low=0,
+        logarithmic=True,
     )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. `state` is the last one with finite numbers."""
+    """How a run ended. `state` is the last one with finite numbers; `notices` are sentences about what it is worth."""
 
     state: State
     ending: Ending
     residuals: tuple[float, ...]
+    notices: tuple[str, ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -49,6 +55,8 @@ def run(
     limits = limits or Limits()
     state = algorithm.init(model, evidence) if start is None else start
     residuals: list[float] = []
+    ending: Ending = "iteration limit"
+    doubt = None
     for _ in range(limits.iterations):
         following = algorithm.step(model, evidence, state)
         residual = algorithm.residual(following)
@@ -58,6 +66,28 @@ def run(
         state = following
         if on_step is not None:
             on_step(state)
-        if residual < limits.tolerance or algorithm.single_step:
-            return Outcome(state, "converged", tuple(residuals))
-    return Outcome(state, "iteration limit", tuple(residuals))
+        settled = residual < limits.tolerance or algorithm.single_step
+        doubt = algorithm.doubt(model, evidence, state, limits.tolerance) if settled else None
+        if settled and doubt is None:
+            ending = "converged"
+            break
+    else:
+        doubt = final_doubt(algorithm, model, evidence, state, limits.tolerance)
+    return Outcome(state, ending, tuple(residuals), notices(model, evidence, doubt))
+
+
+def final_doubt(
+    algorithm: Algorithm, model: Model, evidence: AnyEvidence, state: State, tolerance: float
+) -> str | None:
+    """What there is to say about a run that ends at its limit, beyond the residual."""
+    if algorithm.sampling or algorithm.residual(state) < tolerance:
+        return algorithm.doubt(model, evidence, state, tolerance)
+    return None
+
+
+def notices(model: Model, evidence: AnyEvidence, doubt: str | None) -> tuple[str, ...]:
+    """Sentences that belong beside an answer: the algorithm's doubt, and whether there is anything to answer."""
+    found = () if doubt is None else (doubt,)
+    if isinstance(model, FactorGraph) and isinstance(evidence, Evidence) and undecided(model, evidence):
+        found = (*found, UNDECIDED)
+    return found

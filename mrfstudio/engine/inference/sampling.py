@@ -12,15 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.errors import StudioError
-from mrfstudio.engine.inference.exact import Exact, elimination_bytes
-from mrfstudio.engine.models.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.elimination import elimination_bytes
+from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.protocol.errors import StudioError
 
 LARGEST = 2e9  # bytes of one table; beyond it sampling would take longer than anybody waits
 
 
 @dataclass(frozen=True)
-class _Step:
+class _EliminatedVariable:
     """One variable, the neighbours it still had, and T (states of the variable, states of each neighbour)."""
 
     variable: int
@@ -46,7 +47,7 @@ def exact_samples(graph: FactorGraph, count: int, seed: int) -> tuple[np.ndarray
     return states.numpy(), log_z
 
 
-def _eliminated(graph: FactorGraph) -> tuple[list[_Step], float]:
+def _eliminated(graph: FactorGraph) -> tuple[list[_EliminatedVariable], float]:
     """The tables of all variables in the order they are summed out, the one with the smallest table first."""
     factors = _factors(graph)
     neighbours: dict[int, set[int]] = {v: set() for v in range(graph.variables)}
@@ -61,7 +62,7 @@ def _eliminated(graph: FactorGraph) -> tuple[list[_Step], float]:
         mine = [factor for factor in factors if variable in factor[0]]
         factors = [factor for factor in factors if variable not in factor[0]]
         table = _sum((variable, *around), mine, graph)
-        steps.append(_Step(variable, around, table))
+        steps.append(_EliminatedVariable(variable, around, table))
         left = torch.logsumexp(table, 0)
         if around:
             factors.append((around, left))
@@ -83,7 +84,7 @@ def _factors(graph: FactorGraph) -> list[tuple[tuple[int, ...], Tensor]]:
 
 
 def _sum(scope: tuple[int, ...], factors: list[tuple[tuple[int, ...], Tensor]], graph: FactorGraph) -> Tensor:
-    """The sum of log-tables over the variables of `scope`, axes in its order."""
+    """The sum of log-tables over the variables of `scope`, (k_1, …, k_r), axes in its order."""
     total = torch.zeros([int(graph.cardinalities[v]) for v in scope], dtype=torch.float64)
     for own, table in factors:
         order = sorted(range(len(own)), key=lambda axis: scope.index(own[axis]))

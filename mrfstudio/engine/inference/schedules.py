@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.factor_messages import FactorMessages
-from mrfstudio.engine.models.factor_graph import FactorGraph
 
 
 def factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
@@ -22,6 +22,21 @@ def factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
 def variable_colors(graph: FactorGraph) -> list[Tensor]:
     """For each colour its variable numbers."""
     return graph.structural("variable colours", lambda: _variable_colors(graph))
+
+
+def color_masks(graph: FactorGraph) -> list[Tensor]:
+    """For each colour, which packed entries belong to its variables."""
+
+    def make() -> list[Tensor]:
+        masks = []
+        owner = graph.packing.owners(graph.device)
+        for variables in variable_colors(graph):
+            chosen = torch.zeros(graph.variables, dtype=torch.bool, device=graph.device)
+            chosen[variables] = True
+            masks.append(chosen[owner])
+        return masks
+
+    return graph.structural("colour masks", make)
 
 
 def _factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
@@ -35,12 +50,12 @@ def _factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
             members = np.flatnonzero(colors[number] == color)
             if not len(members):
                 continue
-            tables.append(group.tables.index_select(-1, torch.from_numpy(members).to(graph.device)))
+            tables.append(group.tables.index_select(-1, torch.as_tensor(members, device=graph.device)))
             for axis in range(group.order):
                 block = first[number, axis]
                 entry = block.offset + np.arange(block.states)[:, None] * block.count + members[None, :]
                 entries.append(entry.reshape(-1))
-        flat = torch.from_numpy(np.concatenate(entries)).to(graph.device)
+        flat = torch.as_tensor(np.concatenate(entries), device=graph.device)
         result.append((flat, FactorMessages(tables)))
     return result
 
@@ -72,4 +87,4 @@ def _variable_colors(graph: FactorGraph) -> list[Tensor]:
         taken = {int(colors[other]) for other in neighbours[variable] if other != variable}
         colors[variable] = next(c for c in range(len(taken) + 1) if c not in taken)
     count = int(colors.max()) + 1 if graph.variables else 0
-    return [torch.from_numpy(np.flatnonzero(colors == color)).to(graph.device) for color in range(count)]
+    return [torch.as_tensor(np.flatnonzero(colors == color), device=graph.device) for color in range(count)]

@@ -20,7 +20,10 @@ than e^(|w| - |x|)."""
 
 
 def transfer(x: Tensor, weights: Tensor, temperature: float) -> Tensor:
-    """f_w(x, T) in the form that is safe for any finite w, any x (±inf too) and T ≥ 0."""
+    """f_w(x, T) in the form that is safe for any finite w, any x (±inf too) and T ≥ 0.
+
+    x and weights have shapes that broadcast to that of the result.
+    """
     limit = weights.abs()
     hard = torch.sign(weights) * torch.maximum(torch.minimum(x, limit), -limit)
     if temperature == 0:
@@ -31,6 +34,8 @@ def transfer(x: Tensor, weights: Tensor, temperature: float) -> Tensor:
 
 class Transfer:
     """f_w(x, 1) for fixed weights, and its slopes; the fast form where the weights allow it, else the safe one.
+
+    Weights are (batch, units, hidden); x, messages and gradients have the same shape.
 
     With E = e^x and A = e^w the fast form is log((1 + EA) / (E + A)): one exponential and one logarithm.
     """
@@ -52,7 +57,7 @@ class Transfer:
         return chosen
 
     def __call__(self, x: Tensor, out: Tensor | None = None) -> Tensor:
-        """f_w(x, 1), in `out` if that is given; x is used up."""
+        """f_w(x, 1), in `out` if that is given; all in the shape of the weights; x is used up."""
         if self.factors is None:
             found = transfer(x, self.weights, 1.0)
             return found if out is None else out.copy_(found)
@@ -61,7 +66,7 @@ class Transfer:
         return torch.log(above.div_(odds.add_(self.factors)), out=out)
 
     def keep(self, total: Tensor, messages: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The messages over from the cavities `total - messages`, and what `slopes` and `back` need.
+        """The messages over from the cavities `total - messages`, (B, U, H), and what `slopes` and `back` need.
 
         Messages here are in the form that `log_total` adds up: logarithms, or in the fast form ratios e^f, which need
         neither an exponential nor a logarithm for each. Before the first there are none, and `total` is broadcast.
@@ -75,11 +80,14 @@ class Transfer:
         return torch.addcmul(odds.new_ones(()), odds, self.factors).div_(odds + self.factors), odds
 
     def log_total(self, messages: Tensor, axis: int) -> Tensor:
-        """The sum of the messages f over an axis, from the form that `keep` gives them."""
+        """The sum of the messages f, shape of the weights, over an axis, from the form that `keep` gives them."""
         return messages.sum(axis) if self.factors is None else log_product(messages, axis, self._halvings)
 
     def slopes(self, kept: Tensor) -> tuple[Tensor, Tensor]:
-        """∂f/∂x = σ(x + w) - σ(x - w) and ∂f/∂w = σ(x + w) - σ(w - x); differentiating |x ± w| is wrong at w = 0."""
+        """∂f/∂x = σ(x + w) - σ(x - w) and ∂f/∂w = σ(x + w) - σ(w - x), both in the shape of the weights.
+
+        Differentiating |x ± w| is wrong at w = 0.
+        """
         if self.factors is None:
             plus, minus = torch.sigmoid(kept + self.weights), torch.sigmoid(kept - self.weights)
             return plus - minus, plus - (1 - minus)
@@ -90,7 +98,7 @@ class Transfer:
         return by_x, by_w
 
     def back(self, kept: Tensor, by_message: Tensor, by_weight: Tensor) -> Tensor:
-        """The gradient for x of one use, given that for f; what the weights get is gathered in `by_weight`.
+        """The gradient for x of one use, in the shape of that for f; what the weights get is gathered in `by_weight`.
 
         The factor A that all uses have in common is left to `finished`.
         """
@@ -106,7 +114,7 @@ class Transfer:
         return by_x
 
     def finished(self, by_weight: Tensor) -> Tensor:
-        """The gradient for the weights, after all uses."""
+        """The gradient for the weights, in their shape, after all uses."""
         return by_weight if self.factors is None else by_weight.mul_(self.factors)
 
     def _squares(self) -> Tensor:

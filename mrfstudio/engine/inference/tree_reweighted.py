@@ -1,6 +1,6 @@
 """Tree-reweighted belief propagation: an upper bound of log Z from spanning trees.
 
-With the probability μ_e that edge e is in a random spanning tree (Eq. 3.20 of the thesis),
+With the probability μ_e that edge e is in a random spanning tree ([Liu20], Eq. 3.20),
 
     m'_ts(x_s) ∝ Σ_{x_t} φ_st(x_s, x_t)^{1/μ_st} φ_t(x_t) ∏_{w ∈ N(t)\\s} m_wt(x_t)^{μ_wt} / m_st(x_t)^{1-μ_st}.
 
@@ -10,27 +10,33 @@ At a fixed point -F_T (Eq. 3.19) is at least log Z whenever μ lies in the fores
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from mrfstudio.engine.catalogue import ParameterError, choice, number
-from mrfstudio.engine.evidence import Evidence
+from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.spanning_trees import TooDense, appearance_probabilities
+from mrfstudio.engine.graphs.supports import require_possible
 from mrfstudio.engine.inference import reweighted
+from mrfstudio.engine.inference.acceleration import AccelerationMemory
+from mrfstudio.engine.inference.algorithm import Algorithm, Kernel, LogPartition, Model, kernel
 from mrfstudio.engine.inference.alpha_bp import needs_pairs
 from mrfstudio.engine.inference.belief_propagation import (
     BeliefPropagation,
     Messages,
     check_possible,
     damp,
-    largest_change,
+    inconsistent,
 )
-from mrfstudio.engine.inference.contract import Algorithm, Kernel, LogPartition, Model, kernel
-from mrfstudio.engine.inference.factor_messages import FactorMessages
+from mrfstudio.engine.inference.estimates import meaningful
+from mrfstudio.engine.inference.factor_messages import FactorMessages, runaway, within_reach
+from mrfstudio.engine.inference.residuals import largest_change
 from mrfstudio.engine.inference.reweighted import Exponents, by_group, edges_of, per_message
-from mrfstudio.engine.models.factor_graph import FactorGraph
-from mrfstudio.engine.models.spanning_trees import TooDense, appearance_probabilities
+from mrfstudio.engine.protocol.catalogue import ParameterError, choice, integer, number
 from mrfstudio.engine.registry import ALGORITHMS
 
 SETTLED = 1e-6
@@ -49,10 +55,16 @@ class TreeReweighted(Algorithm):
     name = "trw"
     title = "Tree-reweighted BP"
     summary = "Messages weighted by spanning trees of a pairwise graph; once converged, log Z is an upper bound."
-    differentiable = True
 
     damping: float = number(
         0.5, "How much of the old message is kept; without any it often oscillates.", low=0, high=1, high_open=True
+    )
+    memory: int = integer(
+        40,
+        "How many earlier iterations are used to guess where the messages are going; 0 is plain TRW, which takes very "
+        "long on strong graphs.",
+        low=0,
+        high=200,
     )
     probabilities: str = choice(
         "matrix-tree",
@@ -94,7 +106,18 @@ def spanning_tree_probabilities(graph: FactorGraph) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class TreeMessages(Messages):
-    """Edge-to-variable messages as normalised log-probabilities, flat (…, messages) in the graph's packing."""
+    """Edge-to-variable messages as normalised log-probabilities, flat (…, messages) in the graph's packing, with what
+    `acceleration.Memory` remembers.
+    """
+
+    past_messages: Tensor
+    past_steps: Tensor
+    best: Tensor
+    remembered: ClassVar[tuple[str, ...]] = ("past_messages", "past_steps", "best")
+
+    @property
+    def memory(self) -> AccelerationMemory:
+        return AccelerationMemory(self.past_messages, self.past_steps, self.best)
 
 
 @kernel(TreeReweighted, FactorGraph)
@@ -104,17 +127,29 @@ class TreeReweightedOnGraph(Kernel):
     def init(self, algorithm: TreeReweighted, model: FactorGraph, evidence: Evidence) -> TreeMessages:
         uniform = BeliefPropagation(kernel="generic").init(model, evidence)
         assert isinstance(uniform, Messages)
-        return TreeMessages(0, uniform.residual, uniform.messages)
+        nothing = AccelerationMemory.none(uniform.messages)
+        return TreeMessages(0, uniform.residual, uniform.messages, nothing.messages, nothing.steps, nothing.best)
 
     def step(
         self, algorithm: TreeReweighted, model: FactorGraph, evidence: Evidence, state: TreeMessages
     ) -> TreeMessages:
+        require_possible(model, evidence)
         totals, cavities, exponents = _totals_and_cavities(algorithm, model, evidence, state)
         if model.has_zeros:
             check_possible(model, totals)
         fresh = reweighted.proposal(state.messages, cavities, exponents)
-        messages = damp(algorithm.damping, exponents.part, fresh, state.messages)
-        return TreeMessages(state.iteration + 1, largest_change(fresh, state.messages), messages)
+        residual = largest_change(fresh, state.messages)
+        if algorithm.memory == 0 or fresh.requires_grad:
+            messages = within_reach(model, damp(algorithm.damping, exponents.part, fresh, state.messages))
+            return replace(state, iteration=state.iteration + 1, residual=residual, messages=messages)
+        # What is forbidden has no way to go; a step into or out of it is left to the plain one.
+        fixed = fresh.isneginf() | state.messages.isneginf()
+        step = (fresh - state.messages).masked_fill(fixed, 0.0)
+        finite = state.messages.masked_fill(fixed, 0.0)
+        memory = state.memory.remembering(finite, step, residual, algorithm.memory)
+        messages = exponents.part.normalise(torch.where(fixed, fresh, memory.next(algorithm.damping)))
+        messages = within_reach(model, messages)
+        return TreeMessages(state.iteration + 1, residual, messages, memory.messages, memory.steps, memory.best)
 
     def beliefs(self, algorithm: TreeReweighted, model: FactorGraph, evidence: Evidence, state: TreeMessages) -> Tensor:
         totals, _, _ = _totals_and_cavities(algorithm, model, evidence, state)
@@ -135,16 +170,27 @@ class TreeReweightedOnGraph(Kernel):
         totals, cavities, exponents = _totals_and_cavities(algorithm, model, evidence, state)
         value = float(reweighted.log_partition(model, totals, cavities, exponents))
         bound = float(state.residual) < SETTLED and _in_forest_polytope(algorithm, model)
-        return LogPartition(value, "upper_bound" if bound or not model.factors else "estimate")
+        kind = "upper_bound" if bound or not model.factors else "estimate"
+        return meaningful(model, evidence, state, LogPartition(value, kind))
+
+    def doubt(
+        self, algorithm: TreeReweighted, model: FactorGraph, evidence: Evidence, state: TreeMessages, tolerance: float
+    ) -> str | None:
+        return runaway(state.messages) or inconsistent(algorithm, model, evidence, state, tolerance)
 
 
 def _totals_and_cavities(
     algorithm: TreeReweighted, model: FactorGraph, evidence: Evidence, state: TreeMessages
 ) -> tuple[Tensor, Tensor, Exponents]:
-    key = ("tree exponents", algorithm.probabilities, algorithm.edge_probabilities)
-    exponents = model.derived(key, lambda: _make_exponents(algorithm, model))
+    exponents = exponents_of(algorithm, model)
     local = model.local_potentials(evidence)
     return *reweighted.totals_and_cavities(model, local, state.messages, exponents), exponents
+
+
+def exponents_of(algorithm: TreeReweighted, graph: FactorGraph) -> Exponents:
+    """The powers of these appearance probabilities, made once for a graph."""
+    key = ("tree exponents", algorithm.probabilities, algorithm.edge_probabilities)
+    return graph.derived(key, lambda: _make_exponents(algorithm, graph))
 
 
 def _make_exponents(algorithm: TreeReweighted, graph: FactorGraph) -> Exponents:

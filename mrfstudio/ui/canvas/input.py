@@ -38,6 +38,9 @@ class Drag(Enum):
     WIPE = auto()
 
 
+BETWEEN = ("message", "coupling")  # symbols of what lies between neighbours
+
+
 class Canvas(CanvasBase):
     """The canvas with all its hands."""
 
@@ -219,7 +222,7 @@ class Canvas(CanvasBase):
         row, column = min(max(row + down * steps, 0), height - 1), min(max(column + right * steps, 0), width - 1)
         self.cursor_pixel = (row, column)
         if self._keyboard_stroke:
-            self.send(self.tools.move((column + 0.5, row + 0.5)))
+            self.send(self.tools.move((column + 0.5, row + 0.5), straight=True))
         self.bring_into_view(self.transform.rectangle(row, column, 1, 1).adjusted(-8, -8, 8, 8))
         self.hovered.emit(self.cursor_pixel)
         self.setAccessibleDescription(f"Cursor at row {row + 1}, column {column + 1}.")
@@ -255,6 +258,19 @@ class Canvas(CanvasBase):
     def _show_original(self, shown: bool) -> None:
         if self.scene.original_only != shown:
             self.scene.original_only = shown
+            self.refresh()
+
+    def light_symbol(self, symbol: str) -> None:
+        """Evidence is what was observed, beliefs are what was inferred: show that alone. Messages and couplings lie
+        between neighbours, where the models are such.
+        """
+        self._show_original(symbol == "evidence")
+        between = symbol if symbol in BETWEEN and self.joins_neighbours else ""
+        if self.lit_between != between:
+            self.lit_between = between
+            self.update()
+        if self.scene.results_only != (symbol == "belief"):
+            self.scene.results_only = symbol == "belief"
             self.refresh()
 
     def cursor_shape(self) -> Qt.CursorShape:

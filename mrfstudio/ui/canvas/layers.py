@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Bar:
+class ColourScale:
     """A colour map with its ends: `ticks` are (place from 0 to 1, text)."""
 
     map: str
@@ -22,7 +22,7 @@ class Layer:
     title: str
     help: str
     shown: bool = False
-    bar: Bar | None = None
+    bar: ColourScale | None = None
     """Its colour map; None where labels or plain colours are drawn."""
     instead: str = ""
     """Of the layers with the same word here, only one is shown at a time: each covers the whole picture."""
@@ -56,32 +56,32 @@ SEGMENT_LAYERS: tuple[Layer, ...] = (
         "entropy",
         "Entropy",
         "How undecided each pixel is: 0 bits is certain, 1.58 bits cannot tell three labels apart.",
-        bar=Bar("sequential", "bits", ((0.0, "0"), (0.631, "1"), (1.0, "1.58"))),
+        bar=ColourScale("sequential", "bits", ((0.0, "0"), (0.631, "1"), (1.0, "1.58"))),
     ),
     Layer(
         "residual",
         "Residual",
         "How much the messages into each pixel changed in the last iteration.",
-        bar=Bar("heat", "change of a message", ((0.0, "10⁻⁶"), (1 / 3, "10⁻⁴"), (2 / 3, "10⁻²"), (1.0, "1"))),
+        bar=ColourScale("heat", "change of a message", ((0.0, "10⁻⁶"), (1 / 3, "10⁻⁴"), (2 / 3, "10⁻²"), (1.0, "1"))),
     ),
     Layer(
         "difference",
         "Difference of lanes",
         "Where two lanes disagree: half the summed difference of their label probabilities.",
-        bar=Bar("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
+        bar=ColourScale("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
     ),
     Layer(
         "error",
         "Error",
         "How far each marginal is from exact inference, or from the lane chosen as the reference.",
-        bar=Bar("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
+        bar=ColourScale("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
     ),
     Layer("clone", "Clones", "The most probable clone of each contour pixel; every clone has its own hue."),
     Layer(
         "ownership",
         "Border ownership",
         "The side on which the chosen clone expects IN. Zoom in to see arrows.",
-        bar=Bar("cyclic", "side of IN", ((0.0, "→"), (0.25, "↑"), (0.5, "←"), (0.75, "↓"), (1.0, "→"))),
+        bar=ColourScale("cyclic", "side of IN", ((0.0, "→"), (0.25, "↑"), (0.5, "←"), (0.75, "↓"), (1.0, "→"))),
     ),
     Layer("hints", "Hints", "What you told the model, striped; paler where it is soft.", shown=True),
     Layer("truth", "Truth", "The true labels, where they are known."),
@@ -98,7 +98,7 @@ INPAINT_LAYERS: tuple[Layer, ...] = (
         "Picture",
         "What is known, and under the mask the original.",
         True,
-        Bar("grey", "grey level", GREY_TICKS),
+        ColourScale("grey", "grey level", GREY_TICKS),
     ),
     Layer("mask", "Unknown pixels", "What you painted as unknown; doubtful pixels are tinted.", shown=True),
     Layer(
@@ -112,26 +112,26 @@ INPAINT_LAYERS: tuple[Layer, ...] = (
         "deviation",
         "Standard deviation",
         "How unsure the model is of each pixel: it expects the truth within this distance two times in three.",
-        bar=Bar("sequential", "grey levels", ((0.0, "0"), (0.5, "32"), (1.0, "64"))),
+        bar=ColourScale("sequential", "grey levels", ((0.0, "0"), (0.5, "32"), (1.0, "64"))),
         instead="result",
     ),
     Layer(
         "sample",
         "Sample",
-        "One picture that the model finds probable, drawn by Gibbs sampling given what is known; it keeps changing.",
+        "Hidden units drawn by Gibbs sampling given what is known, and the picture that they mean; it keeps changing.",
         instead="result",
     ),
     Layer(
         "mistake",
         "Difference to the original",
         "The mean minus the original: orange is too bright, blue too dark.",
-        bar=Bar("diverging", "grey levels", SIGNED_TICKS),
+        bar=ColourScale("diverging", "grey levels", SIGNED_TICKS),
         instead="result",
     ),
     Layer(
         "difference",
         "Difference of lanes",
         "The second lane's mean minus the first one's: orange is brighter, blue darker.",
-        bar=Bar("diverging", "grey levels", SIGNED_TICKS),
+        bar=ColourScale("diverging", "grey levels", SIGNED_TICKS),
     ),
 )

@@ -11,8 +11,10 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from mrfstudio.ui.canvas.transform import Transform
-from mrfstudio.ui.colours import Colours, faded
+from mrfstudio.ui.style.colours import Colours, faded
 
+SEEN_APART = 6.0
+"""Pixels of the screen between lines that can still be told apart."""
 GRID_FROM = 10.0  # screen pixels for one image pixel, from which on the grid helps
 FOOTPRINT_FROM = 4.0
 ARROWS_FROM = 12.0
@@ -28,6 +30,23 @@ def ring(painter: QPainter, centre: QPointF, radius: float) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for pen in two_tone():
+        painter.setPen(pen)
+        painter.drawEllipse(centre, radius, radius)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def target(painter: QPainter, centre: QPointF, radius: float) -> None:
+    """A place that is pointed out: a dashed ring with four ticks."""
+    ticks = [
+        QLineF(centre + QPointF(x, y) * radius, centre + QPointF(x, y) * radius * 1.35)
+        for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))
+    ]
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in two_tone():
+        painter.setPen(pen)
+        painter.drawLines(ticks)
+        pen.setStyle(Qt.PenStyle.DashLine if pen.color().lightness() > 128 else Qt.PenStyle.SolidLine)
         painter.setPen(pen)
         painter.drawEllipse(centre, radius, radius)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -126,6 +145,18 @@ def grid(
     place = transform.rectangle(top, left, height, width)
     x = [place.left() + column * transform.scale for column in range(width + 1)]
     y = [place.top() + row * transform.scale for row in range(height + 1)]
+    painter.drawLines([QLineF(at, place.top(), at, place.bottom()) for at in x])
+    painter.drawLines([QLineF(place.left(), at, place.right(), at) for at in y])
+
+
+def between_pixels(painter: QPainter, transform: Transform, shown: tuple[int, int, int, int], colour: QColor) -> None:
+    """The lines between neighbours, where messages go and couplings lie; every so many pixels where these are small."""
+    top, left, height, width = shown
+    every = max(1, math.ceil(SEEN_APART / transform.scale))
+    painter.setPen(QPen(colour, 2))
+    place = transform.rectangle(top, left, height, width)
+    x = [place.left() + column * transform.scale for column in range(0, width + 1, every)]
+    y = [place.top() + row * transform.scale for row in range(0, height + 1, every)]
     painter.drawLines([QLineF(at, place.top(), at, place.bottom()) for at in x])
     painter.drawLines([QLineF(place.left(), at, place.right(), at) for at in y])
 

@@ -6,16 +6,18 @@ blends fastest. Opacity and dimming are the painter's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from PySide6.QtGui import QImage
 
-from mrfstudio.engine.frames import NO_HINT
-from mrfstudio.ui.canvas.colormaps import clone_colours, colormap
+from mrfstudio.engine.protocol.frames import NO_HINT
+from mrfstudio.ui.canvas import photo_overlays
 from mrfstudio.ui.canvas.layers import LARGEST_DEVIATION, LARGEST_ERROR
-from mrfstudio.ui.colours import DARK, LIGHT, Colours, rgb
+from mrfstudio.ui.style.colormaps import clone_colours, colormap
+from mrfstudio.ui.style.colours import DARK, LIGHT, Colours, rgb
 
 LEVELS = 64  # steps of certainty: finer than the eye sees
 SMALLEST_RESIDUAL = 1e-6  # where the logarithmic residual map begins
@@ -26,7 +28,7 @@ SAME = 1e-6  # differences of grey levels that are rounding
 
 
 @dataclass(frozen=True)
-class Look:
+class LayerStyle:
     """What the pictures depend on besides the arrays."""
 
     dark: bool = False
@@ -35,13 +37,17 @@ class Look:
     """Which residual direction; None shows the largest of all."""
     signed: bool = False
     """Whether differences of lanes have a sign, as those of grey levels have."""
+    palette: photo_overlays.Palette = ()
+    """Numbers and colours of labels where a person chooses them; empty takes those of the theme."""
+    hollow: bool = False
+    """Whether strokes are drawn as outlines, because what lies below them is the answer."""
 
     @property
     def colours(self) -> Colours:
         return DARK if self.dark else LIGHT
 
 
-def layer_picture(name: str, array: np.ndarray, look: Look) -> np.ndarray | None:
+def layer_picture(name: str, array: np.ndarray, look: LayerStyle) -> np.ndarray | None:
     """One layer as (h, w) uint32 premultiplied colours; None for a layer that is not drawn as pixels."""
     painter = PAINTERS.get(name)
     return None if painter is None else painter(array, look)
@@ -53,13 +59,13 @@ def as_image(pixels: np.ndarray) -> QImage:
     return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_ARGB32_Premultiplied)
 
 
-def observed(array: np.ndarray, look: Look) -> np.ndarray:
+def observed(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """0 is ink, 1 shows the paper, 2 is unknown."""
     table = np.array([solid(look.colours.ink), 0, solid(look.colours.unknown)], np.uint32)
     return table[np.minimum(array, 2)]
 
 
-def belief(array: np.ndarray, look: Look) -> np.ndarray:
+def belief(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w, labels) probabilities: the colour of the most probable label, as opaque as it is certain."""
     labels = array.shape[2]
     # Label by label: numpy's argmax over a short last axis takes several times as long.
@@ -70,21 +76,22 @@ def belief(array: np.ndarray, look: Look) -> np.ndarray:
         best[better] = label * LEVELS
     certainty = (top * labels - 1) / max(labels - 1, 1)
     best += np.clip(certainty * (LEVELS - 1) + 0.5, 0, LEVELS - 1).astype(np.intp)
-    return _label_table(look.dark, labels).take(best)
+    known = tuple(colour for _, colour in look.palette) or look.colours.labels
+    return _label_table(known, labels).take(best)
 
 
-def decoded(array: np.ndarray, look: Look) -> np.ndarray:
+def decoded(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) label numbers in full colour."""
     table = np.array([solid(colour) for colour in look.colours.labels], np.uint32)
     return table[np.minimum(array, len(table) - 1)]
 
 
-def entropy(array: np.ndarray, look: Look) -> np.ndarray:
+def entropy(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) bits from 0 to the logarithm of the number of labels."""
     return mapped("sequential", array / np.log2(max(look.labels, 2)))
 
 
-def residual(array: np.ndarray, look: Look) -> np.ndarray:
+def residual(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(directions, h, w) largest change of a message, on a logarithmic scale from 1e-6 to 1."""
     if array.ndim == 3:
         chosen = look.direction
@@ -93,21 +100,21 @@ def residual(array: np.ndarray, look: Look) -> np.ndarray:
     return mapped("heat", 1 + np.log10(np.maximum(array, SMALLEST_RESIDUAL)) / decades)
 
 
-def difference(array: np.ndarray, look: Look) -> np.ndarray:
+def difference(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) from 0 to 1: how far two lanes are apart; nothing is drawn where they agree."""
     pixels = mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array)
     pixels[array < DIFFERENT] = 0
     return pixels
 
 
-def clones(array: np.ndarray, look: Look) -> np.ndarray:
+def clones(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) clone numbers by hue, -1 where no contour is."""
     table = np.zeros(MOST_CLONES + 1, np.uint32)
     table[1:] = _opaque(clone_colours(MOST_CLONES, look.dark))
     return table[np.clip(array.astype(np.intp) + 1, 0, MOST_CLONES)]
 
 
-def ownership(array: np.ndarray, look: Look) -> np.ndarray:
+def ownership(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) angles in radians, counter-clockwise from right; NaN where no contour is."""
     known = np.isfinite(array)
     turn = np.where(known, array, 0) / (2 * np.pi) % 1.0
@@ -116,29 +123,29 @@ def ownership(array: np.ndarray, look: Look) -> np.ndarray:
     return pixels
 
 
-def mask(array: np.ndarray, look: Look) -> np.ndarray:
+def mask(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """How doubtful each pixel is, from 0 known to 1 unknown: (h, w) whole numbers or fractions."""
     table = _fading_table(look.colours.unknown)
     return table[np.clip(np.asarray(array, np.float32) * (LEVELS - 1) + 0.5, 0, LEVELS - 1).astype(np.intp)]
 
 
-def deviation(array: np.ndarray, look: Look) -> np.ndarray:
+def deviation(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) standard deviations in grey levels from 0 to 1; what is certain shows the picture below."""
     return _where(array > 0, mapped("sequential", array / LARGEST_DEVIATION))
 
 
-def grey_difference(array: np.ndarray, look: Look) -> np.ndarray:
+def grey_difference(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) differences of grey levels; where there is none the picture below shows."""
     return _where(np.abs(array) > SAME, mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array / LARGEST_ERROR))
 
 
-def effect(array: np.ndarray, look: Look) -> np.ndarray:
+def effect(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """What a hidden unit adds, (h, w): the more opaque the more it adds, on the unit's own scale."""
     share = array / (float(np.abs(array).max()) or 1.0)
     return _scaled(mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * np.sign(share)), np.abs(share))
 
 
-def signed_difference(array: np.ndarray, look: Look) -> np.ndarray:
+def signed_difference(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """Differences of lanes: of grey levels where they have a sign, of beliefs otherwise."""
     return grey_difference(array, look) if look.signed else difference(array, look)
 
@@ -149,25 +156,25 @@ def doubt(unknown: np.ndarray, strength: np.ndarray | None) -> np.ndarray:
     return np.where(unknown == 1, np.float32(1), soft)
 
 
-def grey(array: np.ndarray, look: Look) -> np.ndarray:
+def grey(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) from 0 black to 1 white, or uint8."""
     value = array if array.dtype == np.uint8 else (np.clip(array, 0, 1) * 255 + 0.5).astype(np.uint8)
     return 0xFF000000 | value.astype(np.uint32) * 0x010101
 
 
-def masked(array: np.ndarray, look: Look) -> np.ndarray:
+def masked(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) from 0 black to 1 white, NaN where nothing is known."""
     known = np.isfinite(array)
     return np.where(known, grey(np.where(known, array, 0), look), np.uint32(solid(look.colours.unknown)))
 
 
-def signed(array: np.ndarray, look: Look) -> np.ndarray:
+def signed(array: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) numbers around 0, which is paper; the largest of either sign has the full colour."""
     largest = float(np.abs(array).max(initial=0.0)) or 1.0
     return mapped(f"diverging {look.colours.name}", 0.5 + 0.5 * array / largest)
 
 
-def hints(array: np.ndarray, look: Look, strength: np.ndarray | None = None) -> np.ndarray:
+def hints(array: np.ndarray, look: LayerStyle, strength: np.ndarray | None = None) -> np.ndarray:
     """Stripes in the label's colour over hinted pixels, (4h, 4w): a hint never looks like a result.
 
     `strength` (h, w) in [0, 1] makes soft hints paler.
@@ -184,13 +191,13 @@ def hints(array: np.ndarray, look: Look, strength: np.ndarray | None = None) -> 
     return _scaled(pixels, _enlarged(0.35 + 0.65 * np.clip(strength, 0, 1)))
 
 
-def highlight(where: np.ndarray, look: Look) -> np.ndarray:
+def highlight(where: np.ndarray, look: LayerStyle) -> np.ndarray:
     """(h, w) booleans: the pixels of a pointed-at clone glow, the others step back."""
     table = np.array([solid(look.colours.paper, 0.55), solid(look.colours.highlight)], np.uint32)
     return table[where.astype(np.intp)]
 
 
-PAINTERS = {
+PAINTERS: dict[str, Callable[[np.ndarray, LayerStyle], np.ndarray]] = {
     "grey": grey,
     "observed": observed,
     "truth": decoded,
@@ -211,6 +218,18 @@ PAINTERS = {
     "mistake": grey_difference,
     "effect": effect,
     "masked": masked,
+    "overlay": lambda array, look: photo_overlays.overlay(array, look.palette),
+    "boundary": lambda array, look: photo_overlays.boundary(array),
+    "cutout": lambda array, look: photo_overlays.cutout(array),
+    "scores": lambda array, look: photo_overlays.scores(array, look.colours.name),
+    "walls": lambda array, look: photo_overlays.walls(array),
+    "strokes": lambda array, look: (photo_overlays.damage if look.hollow else photo_overlays.strokes)(
+        array, look.palette
+    ),
+    "fresh": lambda array, look: photo_overlays.fresh_damage(array, look.palette),
+    "repaired": lambda array, look: photo_overlays.coloured(array),
+    "draw": lambda array, look: photo_overlays.coloured(array),
+    "filler": clones,
 }
 
 
@@ -228,9 +247,8 @@ def _fading_table(colour: str) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def _label_table(dark: bool, labels: int) -> np.ndarray:
+def _label_table(known: tuple[str, ...], labels: int) -> np.ndarray:
     """Colours of all labels at all certainties, (labels · LEVELS,)."""
-    known = (DARK if dark else LIGHT).labels
     # A certain label still lets the ink below show through: what was seen stays visible under what is believed.
     opacity = [0.82 * level / (LEVELS - 1) for level in range(LEVELS)]
     return np.array([solid(known[label % len(known)], o) for label in range(labels) for o in opacity], np.uint32)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from mrfstudio.engine.raster import stroke_mask
+from mrfstudio.engine.protocol.raster import stroke_mask
 from mrfstudio.ui.canvas import marks, wipe
 from mrfstudio.ui.canvas.tools import corners, rectangle_between
 from mrfstudio.ui.canvas.transform import Transform
-from mrfstudio.ui.colours import colours_of
+from mrfstudio.ui.style.colours import colours_of
+from mrfstudio.ui.words.symbols import symbol_colours
 
 if TYPE_CHECKING:
     from mrfstudio.ui.canvas.view import CanvasBase
@@ -21,12 +22,19 @@ def paint_marks(canvas: CanvasBase, painter: QPainter) -> None:
     """Everything, in order."""
     colours, transform = colours_of(canvas), canvas.transform
     marks.grid(painter, transform, canvas.visible_rectangle(), colours, canvas.grid_from)
+    if canvas.lit_between:
+        colour = QColor(symbol_colours(colours)[canvas.lit_between])
+        marks.between_pixels(painter, transform, canvas.visible_rectangle(), colour)
     paint_arrows(canvas, painter, transform)
     painter.setPen(QPen(QColor(colours.outline), 1))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(transform.rectangle(0, 0, *canvas.scene.shape).adjusted(-1, -1, 0, 0))
     _paint_hole(canvas, painter)
     _paint_wipe(canvas, painter)
+    if canvas.scene.place is not None and "strokes" in canvas.scene.visible and not canvas.scene.original_only:
+        row, column, radius = canvas.scene.place
+        reach = max(radius * transform.scale, 10.0)
+        marks.target(painter, transform.to_widget(column + 0.5, row + 0.5), reach)
     if canvas.pinned is not None:
         marks.crosshair(painter, transform.rectangle(*canvas.pinned, 1, 1))
     if canvas.tools.active:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfstudio.engine.commands import Command, Shape
-from mrfstudio.engine.frames import NO_HINT
-from mrfstudio.engine.raster import command_mask
+from mrfstudio.engine.protocol.commands import Command, Shape
+from mrfstudio.engine.protocol.frames import NO_HINT
+from mrfstudio.engine.protocol.raster import command_mask
 
 BLANK = {"observed": 1, "hints": NO_HINT, "mask": 0}
 """What an erased pixel of each layer holds."""
@@ -17,7 +17,7 @@ STRENGTH = "_strength"
 
 
 @dataclass(frozen=True)
-class Patch:
+class ImagePart:
     """Which part of the image the arrays of a frame show: rows and columns from `origin`, every `stride` pixels."""
 
     origin: tuple[int, int] = (0, 0)
@@ -35,7 +35,7 @@ class Patch:
 
 
 @dataclass
-class Edit:
+class PendingEdit:
     """A command that changes pixels, and its number once it is posted."""
 
     command: Shape
@@ -51,17 +51,17 @@ class Pending:
     """The edits that no frame shows yet, in order, and the layers of the newest frame with these edits in them."""
 
     def __init__(self) -> None:
-        self._edits: list[Edit] = []
+        self._edits: list[PendingEdit] = []
         self._newest = 0  # number of the newest command of any kind
         self._applied = 0
         self._base: Mapping[str, np.ndarray] = {}
-        self._patch = Patch()
+        self._part = ImagePart()
         self._layers: dict[str, np.ndarray] = {}
         self._touched: dict[str, np.ndarray] = {}
         self._drawn = 0  # how many of the edits are in `_layers`
 
     @property
-    def edits(self) -> list[Edit]:
+    def edits(self) -> list[PendingEdit]:
         return self._edits
 
     @property
@@ -73,7 +73,7 @@ class Pending:
         """Remember a command; False if it is not one that can be drawn here."""
         if not isinstance(command, Shape):
             return False
-        self._edits.append(Edit(command))
+        self._edits.append(PendingEdit(command))
         return True
 
     def posted(self, command: Command, number: int) -> None:
@@ -88,12 +88,12 @@ class Pending:
         """Forget what a frame already shows."""
         self._applied = max(self._applied, applied)
         self._edits = [edit for edit in self._edits if edit.number is None or edit.number > applied]
-        self._start_anew()
+        self._start_over()
 
-    def set_base(self, layers: Mapping[str, np.ndarray], patch: Patch) -> None:
+    def set_base(self, layers: Mapping[str, np.ndarray], part: ImagePart) -> None:
         """The layers of a frame, shared and never written to."""
-        self._base, self._patch = dict(layers), patch
-        self._start_anew()
+        self._base, self._part = dict(layers), part
+        self._start_over()
 
     @property
     def fresh(self) -> set[str]:
@@ -112,14 +112,14 @@ class Pending:
         self.layers()
         return self._touched.get(layer)
 
-    def _start_anew(self) -> None:
+    def _start_over(self) -> None:
         self._layers, self._touched, self._drawn = dict(self._base), {}, 0
 
-    def _draw(self, edit: Edit) -> None:
+    def _draw(self, edit: PendingEdit) -> None:
         command = edit.command
         if command.layer not in self._base:
             return
-        top, left, mask = self._patch.mask(command)
+        top, left, mask = self._part.mask(command)
         window = slice(top, top + mask.shape[0]), slice(left, left + mask.shape[1])
         strength = 1.0 if command.value < 0 else command.strength
         for name, value in ((command.layer, edit.value), (command.layer + STRENGTH, strength)):

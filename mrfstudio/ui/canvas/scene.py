@@ -13,14 +13,17 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from mrfstudio.engine.frames import NO_HINT, Frame
-from mrfstudio.ui.canvas.overlays import Look, as_image, doubt, highlight, hints, layer_picture
-from mrfstudio.ui.canvas.pending import Patch, Pending
+from mrfstudio.engine.protocol.frames import NO_HINT, Frame
+from mrfstudio.ui.canvas.backdrop import Backdrop
+from mrfstudio.ui.canvas.overlays import LayerStyle, as_image, doubt, highlight, hints, layer_picture
+from mrfstudio.ui.canvas.pending import ImagePart, Pending
 from mrfstudio.ui.canvas.transform import Transform
 
 GIVEN = ("grey", "truth", "observed", "picture", "mask")
 OF_PICTURES = ("mean", "deviation", "sample", "mistake")
-INFERRED = (*OF_PICTURES, "belief", "decoded", "entropy", "residual", "difference", "error", "clone", "ownership")
+OF_PHOTOGRAPHS = ("cutout", "overlay", "scores", "walls", "repaired", "draw", "filler")
+OF_LABELS = ("belief", "decoded", "entropy", "residual", "difference", "error", "clone", "ownership")
+INFERRED = (*OF_PHOTOGRAPHS, *OF_PICTURES, *OF_LABELS, "boundary")
 ORIGINAL = ("observed", "picture")
 """What is shown alone while O is held, where there is no picture behind."""
 DIMMED = 0.4  # opacity of results that are older than the evidence
@@ -31,13 +34,19 @@ class Scene:
 
     def __init__(self) -> None:
         self.pending = Pending()
-        self.look = Look()
+        self.look = LayerStyle()
         self.shape: tuple[int, int] = (0, 0)
         self.visible: dict[str, float] = {"observed": 1.0, "belief": 1.0, "hints": 1.0}
         self.lane = 0
         self.dimmed = False
         self.original_only = False
-        self._patch = Patch()
+        self.results_only = False
+        """Whether what a person gave is left out: beliefs alone."""
+        self.backdrop: Backdrop | None = None
+        """The photograph below everything, where there is one."""
+        self.place: tuple[float, float, float] | None = None
+        """Row, column and radius of a place that is pointed out."""
+        self._part = ImagePart()
         self._inferred: dict[str, np.ndarray] = {}
         self._original: np.ndarray | None = None
         self._preview: np.ndarray | None = None
@@ -47,7 +56,7 @@ class Scene:
         """What a hidden unit adds to the picture, (H, W): shown while it is pointed at."""
         self.lit_clone: int | None = None
         """The clone whose pixels glow, in every frame that comes."""
-        self._cache: dict[str, tuple[np.ndarray, Look, np.ndarray]] = {}
+        self._cache: dict[str, tuple[np.ndarray, LayerStyle, np.ndarray]] = {}
         self._blended: QImage | None = None
         self._before: QImage | None = None
         self._stripes = Stripes()
@@ -55,7 +64,7 @@ class Scene:
     @property
     def rectangle(self) -> tuple[int, int, int, int]:
         """Top, left, height, width of the part the arrays cover."""
-        return *self._patch.origin, *self._patch.size
+        return *self._part.origin, *self._part.size
 
     def layer(self, name: str) -> np.ndarray | None:
         """A layer as it is shown, with fresh strokes in it; covers `rectangle`. Not to be written to."""
@@ -66,7 +75,17 @@ class Scene:
         lane = next((lane for lane in frame.lanes if lane.lane == self.lane), None)
         self.pending.settle(frame.applied)
         pictures = {} if lane is None else lane.pictures
+        self._set_photograph(frame)
         self.set_layers(frame.shape, frame.layers, pictures, frame.rectangle, frame.stride)
+
+    def _set_photograph(self, frame: Frame) -> None:
+        if frame.backdrop is None:
+            self.backdrop = None
+        elif self.backdrop is None or self.backdrop.rgb is not frame.backdrop:
+            self.backdrop = Backdrop(frame.backdrop)
+        palette = tuple((each.number, each.colour) for each in frame.labels)
+        if palette != self.look.palette:
+            self.look = replace(self.look, palette=palette, labels=max(len(palette), 2))
 
     def set_layers(
         self,
@@ -79,8 +98,8 @@ class Scene:
         """Show arrays: what a person gave and what was inferred, for `rectangle` (None is everything) at `stride`."""
         self.shape = shape
         top, left, height, width = rectangle or (0, 0, *shape)
-        self._patch = Patch((top, left), (height, width), stride)
-        self.pending.set_base(given, self._patch)
+        self._part = ImagePart((top, left), (height, width), stride)
+        self.pending.set_base(given, self._part)
         self._inferred = dict(inferred)
         if "belief" in inferred:
             self.look = replace(self.look, labels=inferred["belief"].shape[2])
@@ -97,7 +116,7 @@ class Scene:
         self.changed()
 
     def changed(self) -> None:
-        """Blend anew at the next painting."""
+        """Blend again at the next painting."""
         self._blended = self._before = None
 
     def paint(self, painter: QPainter, transform: Transform) -> None:
@@ -108,12 +127,16 @@ class Scene:
         if self._blended is None:
             self._blended = self._blend()
         painter.fillRect(transform.rectangle(0, 0, *self.shape), QColor(self.look.colours.paper))
+        if self.backdrop is not None and (self.original_only or "photograph" in self.visible):
+            painter.setOpacity(1.0 if self.original_only else self.visible["photograph"])
+            self.backdrop.paint(painter, transform)
+            painter.setOpacity(1.0)
         place = transform.rectangle(top, left, height, width)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, transform.scale < 1)
         draw_visible(painter, place, self._blended)
         if self.wipe and not self.original_only:
             self._paint_before(painter, transform, place)
-        if "hints" in self.visible and not self.original_only and self._preview is None:
+        if "hints" in self.visible and not (self.original_only or self.results_only) and self._preview is None:
             painter.setOpacity(self.visible["hints"])
             self._stripes.paint(painter, place)
             painter.setOpacity(1.0)
@@ -127,6 +150,8 @@ class Scene:
         painter.save()
         painter.setClipRect(whole, Qt.ClipOperation.IntersectClip)
         painter.fillRect(whole, QColor(self.look.colours.paper))
+        if self.backdrop is not None:
+            self.backdrop.paint(painter, transform)
         draw_visible(painter, place, self._before)
         painter.restore()
 
@@ -135,15 +160,16 @@ class Scene:
         given = self.pending.layers()
         if self._preview is not None:
             given = {**given, "observed": self._preview}
-        size = next((array.shape[:2] for array in given.values()), self._patch.size)
+        size = next((array.shape[:2] for array in given.values()), self._part.size)
         blended = QImage(size[1], size[0], QImage.Format.Format_ARGB32_Premultiplied)
-        blended.fill(QColor(self.look.colours.paper))
+        blended.fill(QColor(self.look.colours.paper) if self.backdrop is None else Qt.GlobalColor.transparent)
         painter = QPainter(blended)
-        if self._original is not None and (self.original_only or "grey" in self.visible):
+        grey = self.original_only or ("grey" in self.visible and not self.results_only)
+        if self._original is not None and grey:
             self._draw(painter, "grey", self._original, 1.0 if self.original_only else self.visible["grey"])
         for name in GIVEN[1:]:
             shown = name in ORIGINAL and self._original is None if self.original_only else name in self.visible
-            if name in given and shown:
+            if name in given and shown and not self.results_only:
                 array = doubt(given[name], given.get("mask_strength")) if name == "mask" else given[name]
                 fresh = name == "mask" or name in self.pending.fresh
                 self._draw(painter, name, array, self.visible.get(name, 1.0), fresh=fresh)
@@ -172,6 +198,11 @@ class Scene:
                 pixels = layer_picture(name, array, self.look)
                 assert pixels is not None
                 painter.drawImage(0, 0, as_image(np.where(hidden, pixels, 0)))
+        if "strokes" in given and "strokes" in self.visible:
+            self._draw(painter, "strokes", given["strokes"], self.visible["strokes"], "strokes" in self.pending.fresh)
+            touched = self.pending.touched("strokes")
+            if self.look.hollow and touched is not None:
+                self._draw(painter, "fresh", np.where(touched, given["strokes"], 0), 1.0, fresh=True)
         if self.effect is not None and self.effect.shape == self.shape:
             self._draw(painter, "effect", self._cut(self.effect), 1.0, fresh=True)
         self._stripes.set_hints(given.get("hints"), given.get("hints_strength"), self.look)
@@ -181,7 +212,7 @@ class Scene:
 
     def _cut(self, image: np.ndarray) -> np.ndarray:
         """The part of a whole picture (H, W) that the arrays show."""
-        (top, left), (height, width), stride = self._patch.origin, self._patch.size, self._patch.stride
+        (top, left), (height, width), stride = self._part.origin, self._part.size, self._part.stride
         return image[top : top + height : stride, left : left + width : stride]
 
     def _draw(self, painter: QPainter, name: str, array: np.ndarray, opacity: float, fresh: bool = False) -> None:
@@ -199,17 +230,17 @@ class Scene:
 
 
 class Stripes:
-    """Hints as stripes, made anew only when they change and only for the part that has any."""
+    """Hints as stripes, made again only when they change and only for the part that has any."""
 
     def __init__(self) -> None:
         self._hints: np.ndarray | None = None
         self._strength: np.ndarray | None = None
-        self._look = Look()
+        self._look = LayerStyle()
         self._pixels: np.ndarray | None = None
         self._part = QRectF()
         """Of the whole, in parts from 0 to 1."""
 
-    def set_hints(self, array: np.ndarray | None, strength: np.ndarray | None, look: Look) -> None:
+    def set_hints(self, array: np.ndarray | None, strength: np.ndarray | None, look: LayerStyle) -> None:
         """`array` (h, w) labels or NO_HINT, `strength` (h, w) in [0, 1]."""
         if _same(array, self._hints) and _same(strength, self._strength) and look.dark == self._look.dark:
             return

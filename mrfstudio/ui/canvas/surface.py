@@ -14,10 +14,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from mrfstudio.engine.commands import Step
+from mrfstudio.engine.protocol.commands import Command, Step
 from mrfstudio.ui.canvas.transform import LARGEST, Transform
-from mrfstudio.ui.colours import colours_of
-from mrfstudio.ui.theme import px
+from mrfstudio.ui.style.colours import colours_of
+from mrfstudio.ui.style.theme import px
 
 Key = Qt.Key
 STALE_AFTER = 250  # milliseconds: results a frame behind the hand are not dimmed, or they would flicker
@@ -56,6 +56,13 @@ class Surface(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)  # the right button takes away
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def posted(self, command: Command, number: int) -> None:
+        """A command got its number: what is shown is stale until a frame has applied it."""
+        raise NotImplementedError
+
+    def light_symbol(self, symbol: str) -> None:
+        """Light what a symbol of an equation stands for; empty takes the light away."""
 
     def sizeHint(self) -> QSize:
         return QSize(640, 480)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from mrfstudio.engine.commands import Command, Fill, Paint, PaintEllipse, PaintLasso, PaintRectangle
-from mrfstudio.ui.gestures import next_gesture
+from mrfstudio.engine.protocol.commands import Command, Fill, Paint, PaintEllipse, PaintLasso, PaintRectangle
+from mrfstudio.engine.protocol.commands.base import next_gesture
+from mrfstudio.ui.canvas.pencil import Pencil
 
 SMALLEST_RADIUS, LARGEST_RADIUS = 0.5, 128.0
 ERASE = -1  # the value that empties a pixel, whatever the layer
@@ -37,12 +38,12 @@ TOOLS: tuple[Tool, ...] = (
         "brush",
         "Brush",
         "B",
-        "Draw with the chosen label. Shift and a click draw a straight line.",
+        "Draw a smooth line with the chosen label. Shift and a click draw a straight line.",
     ),
     Tool("eraser", "Eraser", "E", "Take away what was drawn. The right button does the same with every tool."),
-    Tool("rectangle", "Rectangle", "R", "Drag to fill a rectangle with the chosen label."),
-    Tool("ellipse", "Ellipse", "C", "Drag to fill an ellipse, a circle if you drag a square."),
-    Tool("lasso", "Lasso", "L", "Draw around an area to fill it."),
+    Tool("rectangle", "Rectangle", "R", "Drag a rectangle: its outline as a contour, or its area as a hint or mask."),
+    Tool("ellipse", "Ellipse", "C", "Drag an ellipse: its outline as a contour, or its area as a hint or mask."),
+    Tool("lasso", "Lasso", "L", "Draw a closed line: itself as a contour, or what it goes around as a hint or mask."),
     Tool("fill", "Fill", "F", "Click to fill an area of equal pixels with the chosen label."),
     Tool("inspect", "Inspect", "I", "Click a pixel to see what the model believes there and why."),
 )
@@ -58,7 +59,7 @@ class Target:
     """One thing the brush can paint, chosen by a digit key.
 
     `layer` and `value` go into the commands; `colour` is a label number (its colour in the theme), the name of a colour
-    of the theme, or None for ink.
+    of the theme, `#rrggbb`, or None for ink.
     """
 
     title: str
@@ -68,10 +69,22 @@ class Target:
     help: str = ""
     soft: bool = False
     """Whether it can be painted with less than full strength."""
+    leaning: int | None = None
+    """What is painted instead of `value` with less than full strength, on layers that keep no strengths."""
+    lines: bool = False
+    """Whether it is made of lines: areas then are drawn as their outlines, unless Shift fills them."""
 
 
 SEGMENT_TARGETS: tuple[Target, ...] = (
-    Target("Contour seen", "observed", 0, None, "Draw the contour that the model observes; erase where none is seen."),
+    Target(
+        "Contour seen",
+        "observed",
+        0,
+        None,
+        "Draw the contour that the model observes; erase where none is seen. Rectangle, ellipse and lasso draw "
+        "outlines; with Shift they fill.",
+        lines=True,
+    ),
     Target("Hint OUT", "hints", 1, 1, "Tell the model that these pixels lie outside.", soft=True),
     Target("Hint IN", "hints", 2, 2, "Tell the model that these pixels lie inside.", soft=True),
     Target("Hint CONTOUR", "hints", 0, 0, "Tell the model that these are contour, whatever was seen.", soft=True),
@@ -106,7 +119,10 @@ class ToolBox:
     last: Point | None = None
     """Where the last stroke ended, for straight lines."""
     _erasing: bool = False
+    _filling: bool = False
     _stroke_id: int = 0
+    _pencil: Pencil = field(default_factory=Pencil)
+    _pressure: float = 1.0
 
     @property
     def target(self) -> Target:
@@ -121,7 +137,10 @@ class ToolBox:
         return erase or self.tool == "eraser"
 
     def value(self, erase: bool) -> int:
-        return ERASE if self.erases(erase) else self.target.value
+        if self.erases(erase):
+            return ERASE
+        target = self.target
+        return target.value if target.leaning is None or self.strength >= 1 else target.leaning
 
     def set_radius(self, radius: float) -> float:
         """Half-pixel steps, so that the ring and what is painted agree."""
@@ -133,21 +152,22 @@ class ToolBox:
         return self.set_radius(self.radius + math.copysign(max(0.5, self.radius * 0.1), steps) * abs(steps))
 
     def press(self, point: Point, erase: bool = False, pressure: float = 1.0, line: bool = False) -> list[Command]:
-        """Begin. `line` draws a straight line from where the last stroke ended."""
-        self._erasing = erase
+        """Begin. `line`, which is Shift, draws a straight line from where the last stroke ended, or fills an area."""
+        self._erasing, self._filling, self._pressure = erase, line, pressure
         self._stroke_id = next_gesture()
         if self.tool == "fill":
             row, column = math.floor(point[1]), math.floor(point[0])
             return [Fill(self.target.layer, self.value(erase), row, column, self._given_strength(erase))]
         if self.tool == "inspect":
             return []
-        self.points = [self.last, point] if line and self.last is not None and self.tool not in AREAS else [point]
+        self.points = [point]
         if self.tool in AREAS:
             return []
-        return [self._segment(tuple(self.points), pressure)]
+        begun = self._put_down(point)
+        return self._painted((self.last, point) if line and self.last is not None else begun)
 
-    def move(self, point: Point, pressure: float = 1.0) -> list[Command]:
-        """Go on; the segment joins the last point to this one, so that fast strokes have no gaps."""
+    def move(self, point: Point, pressure: float = 1.0, straight: bool = False) -> list[Command]:
+        """Go on, along a smooth curve that joins on, so that fast strokes have no gaps; or `straight` to this point."""
         if not self.points or point == self.points[-1]:
             return []
         if self.tool in CORNERS:
@@ -156,9 +176,12 @@ class ToolBox:
         if self.tool == "lasso":
             self.points.append(point)
             return []
-        segment = (self.points[-1], point)
+        last, self._pressure = self.points[-1], pressure
         self.points.append(point)
-        return [self._segment(segment, pressure)]
+        if not straight:
+            return self._painted(self._pencil.to(point))
+        self._put_down(point)
+        return self._painted((last, point))
 
     def release(self, shape: tuple[int, int]) -> list[Command]:
         """End the stroke; an area becomes a command now, a rectangle cut to the picture (height, width)."""
@@ -166,28 +189,40 @@ class ToolBox:
         if not points:
             return []
         self.last = points[-1]
-        return self._area(points, shape) if self.tool in AREAS else []
+        return self._area(points, shape) if self.tool in AREAS else self._painted(self._pencil.end())
 
     def _area(self, points: list[Point], shape: tuple[int, int]) -> list[Command]:
         layer, value = self.target.layer, self.value(self._erasing)
-        strength = self._given_strength(self._erasing)
+        strength, outline = self._given_strength(self._erasing), self.outlines
+        how = (strength, self.outside and not outline, outline)
         if self.tool == "lasso":
-            return [PaintLasso(layer, value, tuple(points), strength, self.outside)] if len(points) > 2 else []
+            return [PaintLasso(layer, value, tuple(points), *how)] if len(points) > 2 else []
         cut = rectangle_between(points[0], points[-1], shape)
         if cut is None:
             return []
         if self.tool == "ellipse":  # beyond the picture it is still a part of the shape
-            return [PaintEllipse(layer, value, corners(points[0], points[-1]), strength, self.outside)]
-        return [PaintRectangle(layer, value, cut, strength, self.outside)]
+            return [PaintEllipse(layer, value, corners(points[0], points[-1]), *how)]
+        return [PaintRectangle(layer, value, corners(points[0], points[-1]) if outline else cut, *how)]
+
+    @property
+    def outlines(self) -> bool:
+        """Whether the area being drawn is to be a line around it. What is erased is erased whole."""
+        return self.target.lines and not self._filling and not self.erases(self._erasing)
+
+    def _put_down(self, point: Point) -> tuple[Point, ...]:
+        fine = self.radius <= SMALLEST_RADIUS and not self.erases(self._erasing)
+        return self._pencil.begin(point, fine)
 
     def cancel(self) -> None:
         """Forget an area that is being drawn. Brush segments are already posted: undo takes them back."""
         self.points = []
 
-    def _segment(self, points: tuple[Point, ...], pressure: float) -> Paint:
-        radius = max(SMALLEST_RADIUS, self.radius * pressure)
+    def _painted(self, points: tuple[Point, ...]) -> list[Command]:
+        if not points:
+            return []
+        radius = max(SMALLEST_RADIUS, self.radius * self._pressure)  # a pen that is pressed less paints finer
         strength = self._given_strength(self._erasing)
-        return Paint(self.target.layer, self.value(self._erasing), points, radius, strength, self._stroke_id)
+        return [Paint(self.target.layer, self.value(self._erasing), points, radius, strength, self._stroke_id)]
 
     def _given_strength(self, erase: bool) -> float:
         # Half-erased has no meaning, and what was observed was observed: strength is for what can be soft.

@@ -15,15 +15,15 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, QSizeF, Qt, Si
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from mrfstudio.engine.commands import Command
-from mrfstudio.engine.frames import Frame
+from mrfstudio.engine.protocol.commands import Command
+from mrfstudio.engine.protocol.frames import Frame
 from mrfstudio.ui.canvas import marks, painting, wipe
 from mrfstudio.ui.canvas.scene import Scene
 from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.canvas.tools import Target, ToolBox
 from mrfstudio.ui.canvas.transform import Transform
-from mrfstudio.ui.colours import colours_of
-from mrfstudio.ui.drawing import Drawing
+from mrfstudio.ui.export.pictures import Drawing
+from mrfstudio.ui.style.colours import colours_of
 
 EMPTY = "One moment: the first example is on its way.\nYou can also open or paste a picture, or start a drawing."
 
@@ -54,9 +54,12 @@ class CanvasBase(Surface):
         self.pinned: tuple[int, int] | None = None
         self.empty_text = EMPTY
         self.grid_from = marks.GRID_FROM
+        self.joins_neighbours = True
+        """Whether the models of this canvas have couplings between neighbouring pixels."""
+        self.lit_between = ""
+        """The symbol that is pointed at, if it stands for what lies between neighbours."""
         self.wiping = False
         """Whether the line between before and after is being dragged."""
-        self._stale = False
         self.setAccessibleName("Canvas")
         self.setAccessibleDescription("Arrow keys move the cursor, Enter paints, Backspace erases.")
         self.setWhatsThis(
@@ -84,11 +87,6 @@ class CanvasBase(Surface):
     def posted(self, command: Command, number: int) -> None:
         """A command was posted, from here or from a menu: results are stale until a frame has `applied >= number`."""
         self.scene.pending.posted(command, number)
-        self.watch_staleness()
-
-    def set_stale(self, stale: bool) -> None:
-        """Say that results are outdated for another reason, such as a model being loaded."""
-        self._stale = stale
         self.watch_staleness()
 
     def set_lane(self, lane: int) -> None:
@@ -211,7 +209,7 @@ class CanvasBase(Surface):
         return (int(y), int(x)) if inside else None
 
     def refresh(self) -> None:
-        """Blend the layers anew and repaint."""
+        """Blend the layers again and repaint."""
         self.scene.changed()
         self.update()
 
@@ -237,7 +235,7 @@ class CanvasBase(Surface):
         self.update()
 
     def behind(self) -> bool:
-        return self._stale or self.scene.pending.waiting
+        return self.scene.pending.waiting
 
     def show_dimmed(self, dimmed: bool) -> None:
         self.scene.dimmed = dimmed

@@ -1,12 +1,14 @@
-"""The line between before and after: drawn over the picture, with a grip at its lower end that the hand can drag."""
+"""The line between before and after: drawn over the picture, with a grip that the hand can drag, and a slider."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QWidget
 
 from mrfstudio.ui.canvas.marks import two_tone
-from mrfstudio.ui.colours import Colours
+from mrfstudio.ui.style.colours import Colours
+from mrfstudio.ui.style.theme import px
 
 GRIP = 11.0  # half the width of the grip, in logical pixels
 WORDS = ("before", "after")
@@ -69,3 +71,37 @@ def _paint_words(painter: QPainter, tip: QPointF, colours: Colours) -> None:
         painter.drawRoundedRect(box, 4, 4)
         painter.setPen(QColor(colours.text))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, word)
+
+
+STEPS = 100
+HELP = "<b>Wipe</b><br>How much of the picture, from the left, is shown as it was before. W goes to either end."
+
+
+class WipeBar(QWidget):
+    """One row; the canvas draws the line."""
+
+    moved = Signal(float)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, STEPS)
+        self.slider.setPageStep(10)
+        self.slider.setAccessibleName("Wipe between after and before")
+        self.slider.setToolTip(HELP)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.slider.valueChanged.connect(lambda value: self.moved.emit(value / STEPS))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(px(self, 8), 0, px(self, 8), 0)
+        for word in ("after", "before"):
+            label = QLabel(word)
+            label.setProperty("role", "muted")
+            label.setToolTip(HELP)
+            row.addWidget(label)
+            if word == "after":
+                row.addWidget(self.slider, 1)
+
+    def show_wipe(self, wipe: float) -> None:
+        """Follow the canvas; nothing is emitted."""
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(wipe * STEPS))

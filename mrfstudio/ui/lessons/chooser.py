@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QListWidget, QVBoxLayout, QWidget
 
-from mrfstudio.engine.lessons import Lesson
-from mrfstudio.ui.theme import px
+from mrfstudio.engine.protocol.lessons import Lesson
+from mrfstudio.ui.style.theme import px
 
 
 class LessonChooser(QDialog):
@@ -16,6 +16,11 @@ class LessonChooser(QDialog):
 
     chosen = Signal(object)
     """A `Lesson`."""
+    new_wanted = Signal()
+    edit_wanted = Signal(object)
+    """A `Lesson` to be changed, or to be the beginning of another."""
+    export_wanted = Signal(object)
+    """A `Lesson` to be written as a web page."""
 
     def __init__(self, lessons: Sequence[Lesson], titles: Mapping[str, str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,8 +41,17 @@ class LessonChooser(QDialog):
         self.list.itemActivated.connect(lambda _: self._choose())
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.begin = self.buttons.addButton("&Begin", QDialogButtonBox.ButtonRole.AcceptRole)
-        self.begin.setToolTip("Begin the chosen lesson; its workspace begins anew.")
+        self.begin.setToolTip("Begin the chosen lesson; its workspace restarts.")
         self.begin.setDefault(True)
+        self.new = self.buttons.addButton("&New…", QDialogButtonBox.ButtonRole.ActionRole)
+        self.new.setToolTip("Write a lesson of your own about what is shown now.")
+        self.new.clicked.connect(self._write)
+        self.edit = self.buttons.addButton("E&dit…", QDialogButtonBox.ButtonRole.ActionRole)
+        self.edit.setToolTip("Change the chosen lesson, and save it as a file of your own.")
+        self.edit.clicked.connect(self._edit)
+        self.export = self.buttons.addButton("&Export web page…", QDialogButtonBox.ButtonRole.ActionRole)
+        self.export.setToolTip("The chosen lesson as one file for students without the program.")
+        self.export.clicked.connect(self._export)
         self.buttons.accepted.connect(self._choose)
         self.buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
@@ -55,3 +69,19 @@ class LessonChooser(QDialog):
         self.accept()
         if row >= 0:
             self.chosen.emit(self._lessons[row])
+
+    def _write(self) -> None:
+        self.accept()
+        self.new_wanted.emit()
+
+    def _edit(self) -> None:
+        row = self.list.currentRow()
+        self.accept()
+        if row >= 0:
+            self.edit_wanted.emit(self._lessons[row])
+
+    def _export(self) -> None:
+        row = self.list.currentRow()
+        self.accept()
+        if row >= 0:
+            self.export_wanted.emit(self._lessons[row])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QPushButton,
     QScrollArea,
@@ -17,18 +16,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mrfstudio.engine.lessons import Lesson
-from mrfstudio.ui.icons import icon
-from mrfstudio.ui.panels.elided import Elided
-from mrfstudio.ui.theme import px
+from mrfstudio.engine.protocol.lessons import Lesson
+from mrfstudio.engine.protocol.words import Words
+from mrfstudio.ui.style.icons import icon
+from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.elided import Elided
+from mrfstudio.ui.words.view import WordsView, plain_words
 
-MOST_OF_WINDOW = 6  # the text of a step has a sixth of the window's height, if it needs that much
+MOST_OF_WINDOW = 5  # the text of a step has a fifth of the window's height, if it needs that much
 
 
-class Text(QScrollArea):
+class ScrollingText(QScrollArea):
     """Paragraphs, as tall as they are at their width; they scroll where a small window has no room for that."""
 
-    def __init__(self, *paragraphs: QLabel) -> None:
+    def __init__(self, *paragraphs: WordsView) -> None:
         super().__init__()
         self._paragraphs = paragraphs
         inside = QWidget()
@@ -69,19 +70,21 @@ class Guide(QFrame):
     went = Signal(int)
     """Steps to go: 1 forward, -1 back."""
     answer_wanted = Signal()
+    picked = Signal(int)
+    """The number of the answer that a student believes in."""
+    symbol_hovered = Signal(str)
     ended = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "message")
         self.setAccessibleName("Lesson")
-        self.heading, self.words, self.praise = Elided(role="heading"), QLabel(wordWrap=True), QLabel(wordWrap=True)
-        self.praise.setProperty("role", "praise")
-        for label in (self.words, self.praise):
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-            policy.setHeightForWidth(True)
-            label.setSizePolicy(policy)
+        self.heading, self.words, self.praise = Elided(role="heading"), WordsView(), WordsView("praise")
+        for view in (self.words, self.praise):
+            view.symbol_hovered.connect(self.symbol_hovered)
+        self.heading_words = ""
+        self.choices: list[QPushButton] = []
+        self._typeset: dict[str, Words] = {}
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName("Steps of the lesson")
         self.show_me = QPushButton("&Show me")
@@ -109,20 +112,45 @@ class Guide(QFrame):
         column.setContentsMargins(margin, px(self, 6), margin, px(self, 8))
         column.setSpacing(px(self, 4))
         column.addLayout(head)
-        self._text = Text(self.words, self.praise)
+        self._text = ScrollingText(self.words, self.praise)
         column.addWidget(self._text)
+        self._choices = QWidget()
+        self._choices.setAccessibleName("What do you think?")
+        self._choice_row = QHBoxLayout(self._choices)
+        self._choice_row.setContentsMargins(0, 0, 0, 0)
+        self._choice_row.setAlignment(Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._choices)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+
+    def set_typeset(self, texts: dict[str, Words]) -> None:
+        """The texts of a lesson with their formulas; what is shown already gets them at once."""
+        self._typeset = texts
+        for view in (self.words, self.praise):
+            if view.text() in texts:
+                view.set_words(texts[view.text()])
+        self._text.updateGeometry()
+
+    def missing(self) -> bool:
+        """Whether what is shown waits for its formulas."""
+        return any("$" in view.text() and view.text() not in self._typeset for view in (self.words, self.praise))
+
+    def said(self, text: str) -> Words:
+        """A text with its formulas, as soon as they are there."""
+        return self._typeset.get(text) or plain_words(text)
 
     def show_step(self, lesson: Lesson, number: int) -> None:
         """Show a step as it begins."""
         step, count = lesson.steps[number], len(lesson.steps)
-        self.heading.set_words(f"{lesson.title}, step {number + 1} of {count}")
-        self.words.setText(step.say)
+        kind = "exercise" if step.exercise else "question" if step.asks else "step"
+        self.heading_words = f"{lesson.title}, {kind} {number + 1} of {count}"
+        self.heading.set_words(self.heading_words)
+        self.words.set_words(self.said(step.say))
         self.bar.setRange(0, count)
         self.bar.setValue(number + 1)
         self.bar.setFixedSize(px(self, 90), px(self, 8))
-        self.show_me.setVisible(bool(step.answer))
+        self.show_me.setVisible(bool(step.answer) and not step.asks)
         self.show_me.setEnabled(True)
+        self._offer(step.choices)
         self.back.setEnabled(number > 0)
         last = number == count - 1
         self.next.setText("&Done" if last else "&Next")
@@ -130,14 +158,55 @@ class Guide(QFrame):
         self.close_button.setIcon(icon("cancel", self))
         self.close_button.setIconSize(QSize(px(self, 14), px(self, 14)))
         # Its place is kept, so that nothing below moves when it comes.
-        self.praise.setText(f"✓  {step.praise or 'Done.'}" if step.goal is not None else "")
+        waits = step.goal is not None or step.asks
+        self.praise.set_words(self.said((step.praise or "Done.") if waits else ""))
         policy = self.praise.sizePolicy()
-        policy.setRetainSizeWhenHidden(step.goal is not None)
+        policy.setRetainSizeWhenHidden(waits)
         self.praise.setSizePolicy(policy)
         self.praise.hide()
         self._text.verticalScrollBar().setValue(0)
         self._text.updateGeometry()
-        self._invite(step.goal is None)
+        self._invite(step.goal is None and not step.asks)
+
+    def _offer(self, choices: tuple[str, ...]) -> None:
+        """One button for each answer to a question."""
+        for button in self.choices:
+            button.hide()
+            button.deleteLater()
+        self.choices = []
+        for number, words in enumerate(choices):
+            button = QPushButton(words)
+            button.setCheckable(True)
+            keys = f"Alt+{number + 1}"
+            button.setShortcut(QKeySequence(keys))
+            button.setToolTip(f"Say what you expect; then see what happens. ({keys})")
+            button.clicked.connect(lambda _=False, number=number: self.picked.emit(number))
+            self._choice_row.addWidget(button)
+            self.choices.append(button)
+        self._choices.setVisible(bool(choices))
+
+    def choice_words(self) -> tuple[str, ...]:
+        """The answers as they are written on their buttons now."""
+        return tuple(button.text() for button in self.choices)
+
+    def show_picked(self, number: int) -> None:
+        """An answer was given, here or on the stage: there is no other."""
+        for index, button in enumerate(self.choices):
+            button.setChecked(index == number)
+            button.setEnabled(False)
+
+    def show_verdict(self, picked: int, right: int) -> None:
+        """What happened is to be seen: was the student right?"""
+        for index, button in enumerate(self.choices):
+            mark = "✓ " if index == right else "✗ " if index == picked else ""
+            button.setText(mark + button.text())
+        self.choices[right].setEnabled(True)  # the one that is not grey; a click on it changes nothing
+        self.choices[right].setChecked(True)
+        self.choices[right].clicked.disconnect()
+        self.choices[right].clicked.connect(lambda _=False: self.choices[right].setChecked(True))
+        said = "As you said." if picked == right else "It came otherwise."
+        self.choices[right].setToolTip(said)
+        self.choices[right].setAccessibleDescription(said)
 
     def show_reached(self) -> None:
         """The goal of the step is reached: say what there is to see."""

@@ -1,0 +1,123 @@
+"""One page of every result that was kept: `python benchmarks/report.py` writes `docs/results.md`.
+
+It reads what the other scripts left (`benchmarks/results`, the tables beside the scripts, the cards of the shipped
+models) and measures nothing. Where a table has what was printed beside what came out here, a number that is worse than
+print becomes bold; the reasons stand in the words of the same section.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mrfstudio.engine.files.model_file import read_card, shipped_models
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "results.md"
+INSTALLED = ROOT / "benchmarks" / "results" / "installing.json"
+BESIDE = ("regions.md", "region_minima.md", "saddle.md")
+LONGEST_LIST = 6
+"""Scores of a card that the table of models shows; the card has all."""
+NUMBER = r"-?\d+(?:\.\d+)?"
+WITH_PRINT = re.compile(rf"^({NUMBER}) \(({NUMBER})\)$")  # what came out here, what was printed
+INTRODUCTION = """# Results
+
+Made by `python benchmarks/report.py` from what the scripts in `benchmarks` and the cards of the models have kept; each
+section says with which command, seeds and time. **Bold** numbers are worse than print. What was printed stands in
+brackets, or in the column *paper*. Timings of today's machine are printed by `mrfstudio bench`.
+"""
+
+
+def pages() -> list[Path]:
+    """The kept tables, in order of their titles."""
+    found = [*(ROOT / "benchmarks" / name for name in BESIDE), *(ROOT / "benchmarks" / "results").glob("*.md")]
+    return sorted((page for page in found if page.exists()), key=lambda page: page.read_text("utf-8").split("\n", 1)[0])
+
+
+def section(text: str) -> str:
+    """A kept page as a part of a larger one: headings one level down, numbers worse than print in bold."""
+    lines, header = [], []
+    for line in text.splitlines():
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if not header:
+                header = cells
+            line = "| " + " | ".join(judged(cells, header)) + " |"
+        else:
+            header = []
+            line = re.sub(r"^(#+ )", r"#\1", line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def judged(cells: list[str], header: list[str]) -> list[str]:
+    """A row of a table of errors or bits, where less is better."""
+    found = list(cells)
+    for column, cell in enumerate(cells):
+        match = WITH_PRINT.match(cell)
+        if match and float(match[1]) > float(match[2]):
+            found[column] = f"**{cell}**"
+        if header[column : column + 1] == ["paper"] and re.fullmatch(NUMBER, cell):
+            here = column - 2  # all pixels, changed pixels, paper
+            if re.fullmatch(NUMBER, cells[here]) and float(cells[here]) > float(cell):
+                found[here] = f"**{cells[here]}**"
+    return found
+
+
+def models() -> str:
+    """The shipped models and the first of their scores."""
+    lines = [
+        "## Shipped models",
+        "",
+        "| model | kind | trained on | scores on what it had not seen |",
+        "| --- " * 4 + "|",
+    ]
+    for name in shipped_models():
+        file = read_card(name)
+        shown = list(flat(file.card.get("scores", {})))[:LONGEST_LIST]
+        scores = "; ".join(f"{title} {value}" for title, value in shown)
+        data = re.sub(r":.*/", ":", str(file.card.get("data", "")))  # the name of a file, not where it lay
+        lines.append(f"| `{name}` | {file.kind} | {data} | {scores} |")
+    return "\n".join(lines)
+
+
+def flat(scores: dict[str, Any], before: str = "") -> list[tuple[str, str]]:
+    """Nested scores as a list of titles and numbers with four digits."""
+    found: list[tuple[str, str]] = []
+    for name, value in scores.items():
+        title = f"{before}{name}".replace("_", " ")
+        if isinstance(value, dict):
+            found += flat(value, f"{title}: ")
+        elif isinstance(value, (int, float)):
+            found.append((title, f"{value:.4g}"))
+    return found
+
+
+def installed() -> str:
+    """Sizes and first starts of every way to install, as `packaging/try_wheel.sh` and `try_bundle.sh` kept them."""
+    kept = json.loads(INSTALLED.read_text("utf-8"))
+    lines = [
+        "## Installing",
+        "",
+        kept["about"],
+        "",
+        "| way | size on disk | first start of the command |",
+        "| --- " * 3 + "|",
+    ]
+    lines += [f"| {row['way']} | {row['size']} | {row['start']} |" for row in kept["rows"]]
+    return "\n".join(lines)
+
+
+def report() -> str:
+    """The whole page."""
+    parts = [INTRODUCTION.strip(), models(), *(section(page.read_text("utf-8")).strip() for page in pages())]
+    if INSTALLED.exists():
+        parts.append(installed())
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(report(), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))

@@ -1,0 +1,115 @@
+"""How training scales under torchrun: seconds a step for one and two processes, and what an all-reduce takes.
+
+    python benchmarks/scaling.py                 on a quiet machine with two cores; a table for docs/scaling.md
+    python benchmarks/scaling.py --steps 40      longer runs, steadier numbers
+
+Each process has one thread, so that two of them use two cores. The time of a step is the median after the first five.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WORK = {
+    "grid, 16 clones, batches of 32 pictures": (
+        "grid",
+        "query",
+        "border",
+        dict(count=400, validation=4, test=1, clones=16, batch_size=32, epochs=100, iterations=5, first_iterations=5),
+    ),
+    "rbm, 200 hidden units, batches of 256 pictures": (
+        "rbm",
+        "pcd",
+        "glyphs",
+        dict(count=600, validation=10, test=1, hidden=200, batch_size=256, epochs=100),
+    ),
+}
+
+
+def child(name: str, steps: int, out: Path) -> None:
+    """Train for some steps; the first process writes the times and the size of what is added up."""
+    import torch
+    from torch import distributed
+
+    from mrfstudio.engine.training.command import assemble, training_plan
+    from mrfstudio.engine.training.parallel import process_group
+    from mrfstudio.engine.training.trainer import Trainer
+
+    torch.set_num_threads(1)
+    model_name, learner, data, options = WORK[name]
+    model, trained, loaded = assemble(training_plan(model_name, learner, data), 0, options)
+    border = process_group()
+    times, before = [], time.perf_counter()
+    for record in Trainer(model, trained, loaded, parallel=border).run():
+        if record.step > len(times):
+            now = time.perf_counter()
+            times.append(now - before)
+            before = now
+        if len(times) >= steps + 5:
+            break
+    size = sum(tensor.numel() * tensor.element_size() for tensor in model.tensors().values())
+    reduced = 0.0
+    if border.size > 1:
+        block, taken = torch.zeros(size // 4), []
+        for _ in range(30):
+            distributed.barrier()
+            begin = time.perf_counter()
+            border.all_reduce(block)
+            taken.append(time.perf_counter() - begin)
+        reduced = statistics.median(taken)
+    if border.rank == 0:
+        out.write_text(json.dumps({"step": statistics.median(times[5:]), "bytes": size, "all_reduce": reduced}))
+
+
+def measured(name: str, processes: int, steps: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "times.json")
+        words = [str(Path(__file__).resolve()), "--child", name, "--steps", str(steps), "--out", str(out)]
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
+        command = [sys.executable, *(torchrun if processes > 1 else []), *words]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        found: dict[str, float] = json.loads(out.read_text())
+        return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=15)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child, options.steps, options.out)
+        return
+    cores, load = os.cpu_count(), os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
+    lines = [
+        "# Training under torchrun",
+        "",
+        f"Made by `benchmarks/scaling.py` on {cores} cores, one thread a process; load before it {load:.1f}. "
+        f"Medians of {options.steps} steps.",
+        "",
+        "| training | one process, ms a step | two, ms a step | speed-up | gradient, kB | all-reduce, ms |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in WORK:
+        one, two = (measured(name, processes, options.steps) for processes in (1, 2))
+        cells = [f"{1e3 * one['step']:.0f}", f"{1e3 * two['step']:.0f}", f"{one['step'] / two['step']:.2f}"]
+        cells += [f"{two['bytes'] / 1e3:.0f}", f"{1e3 * two['all_reduce']:.2f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    (ROOT / "benchmarks" / "results" / "scaling.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""An algorithm for MRF Studio that comes from another package."""

@@ -1,0 +1,1 @@
+"""Whether α-BP must converge, which messages oscillate, and maps of both."""

@@ -1,0 +1,3 @@
+"""Any factor graph with trainable weights, its density, and how it is query-trained."""
+
+MODELS = ("factor-graph",)

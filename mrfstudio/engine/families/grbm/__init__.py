@@ -1,0 +1,3 @@
+"""The Gaussian restricted Boltzmann machine: continuous pixels, binary hidden units."""
+
+MODELS = ("grbm",)

@@ -1,0 +1,358 @@
+"""Belief propagation on the cloned grid: the kernel behind `bp` for `GridMRF`.
+
+The state holds messages in the linear domain whatever the temperature, so a moved slider goes on from the same state.
+Sum-product is `grid_kernel`'s matrix products. Temperature T is sum-product on (W, evidence) / T with messages m^(1/T).
+Temperature 0, and temperatures too low for the linear domain, loop over the sender's states in the log domain.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import ClassVar
+from weakref import WeakKeyDictionary, ref
+
+import torch
+from torch import Tensor
+
+from mrfstudio.engine.families.grid.bethe import bethe_log_partition, edge_ends
+from mrfstudio.engine.families.grid.kernel import next_messages, span, uniform_messages, widest_span
+from mrfstudio.engine.families.grid.levels import (
+    LevelMessages,
+    PassStep,
+    doubled,
+    halved_level,
+    halved_shape,
+    in_first_pass,
+    iterated,
+    level_count,
+    plan,
+    taken_over,
+)
+from mrfstudio.engine.families.grid.model import GridMRF
+from mrfstudio.engine.families.grid.shape import GridShape
+from mrfstudio.engine.families.grid.steps import (
+    PartialUpdate,
+    Prepared,
+    Products,
+    advanced,
+    label_beliefs,
+    prepared,
+    products,
+    state_beliefs,
+)
+from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
+from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.residuals import SATURATED, largest_change
+from mrfstudio.engine.runtime.interruption import Interrupted
+
+KEPT = 6
+"""Products of messages that are kept: one for each lane."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridMessages(State):
+    """Messages (directions, S, N) with mean 1 over the states, see `grid_kernel`.
+
+    With a coarse start also where the pass over smaller copies of the canvas is (`levels`): how many steps ago it
+    began, and messages and label evidence of every copy, from the largest to the smallest.
+    """
+
+    remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies")
+    messages: Tensor
+    in_pass: int = 0
+    copies: tuple[Tensor, ...] = ()
+
+    def copy(self, level: int) -> LevelMessages:
+        """The canvas halved `level` times."""
+        return LevelMessages(*self.copies[2 * level - 2 : 2 * level])
+
+    def with_copy(self, level: int, found: LevelMessages) -> GridMessages:
+        return replace(self, copies=(*self.copies[: 2 * level - 2], *found, *self.copies[2 * level :]))
+
+
+@kernel(BeliefPropagation, GridMRF)
+class GridBeliefPropagation(Kernel):
+    """Parallel updates on a batch of images; beliefs are (…, H, W, S)."""
+
+    def covers(self, algorithm: BeliefPropagation, model: GridMRF) -> bool:
+        if algorithm.kernel == "generic" or algorithm.schedule != "parallel":
+            return False
+        # The smallest entry of a message must not underflow while it is kept.
+        smallest = -math.log(torch.finfo(model.weights.dtype).tiny)
+        return _prepared(model).span < min(2 * widest_span(model.weights.dtype), 0.95 * smallest)
+
+    def init(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence) -> GridMessages:
+        log_evidence = self._evidence(model, evidence)
+        messages = uniform_messages(model.shape_of(evidence), model.states, log_evidence)
+        return GridMessages(0, nothing_changed(log_evidence), messages)
+
+    def step(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> GridMessages:
+        here = self._pass_step(algorithm, model, evidence, state)
+        if here is not None and here.way != "canvas":
+            return self._step_of_copies(model, evidence, state, here)
+        old, partial = state.messages, state.partial
+        try:
+            proposal, change = self._proposal(algorithm, model, evidence, old, partial)
+        except Interrupted as interrupted:
+            raise Interrupted(replace(state, partial=interrupted.state)) from None
+        residual = change / model.states
+        messages = _damped(proposal, old, algorithm.damping) if algorithm.damping else proposal
+        return GridMessages(state.iteration + 1, residual, messages, state.in_pass + (here is not None))
+
+    def resume(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> GridMessages:
+        """Messages stay; a pass over smaller copies of the canvas begins anew, because they show what was there."""
+        return replace(state, in_pass=0, copies=())
+
+    def doubt(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages, tolerance: float
+    ) -> str | None:
+        if self._pass_step(algorithm, model, evidence, state) is not None:
+            return "Smaller copies of the canvas are still to be asked."
+        if _prepared(model).span <= -SATURATED or not state.messages.numel():
+            return None
+        # The residual compares probabilities, which is quick; what is next to impossible can still move and decide.
+        shape, states = model.shape_of(evidence), self._evidence(model, evidence)
+        with torch.no_grad():
+            fresh = _proposal(state.messages, model.potentials, states, shape, algorithm.temperature)
+            moved = float(largest_change(*_log_probabilities(model, fresh, state.messages)))
+        if moved <= tolerance + 100 * torch.finfo(fresh.dtype).eps:
+            return None
+        return f"Messages that are nearly certain still change by {moved:.2g}: this is no fixed point."
+
+    def _pass_step(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> PassStep | None:
+        """What the next step does of a pass over smaller copies; None where none is under way."""
+        start = model.start if algorithm.start == "auto" else algorithm.start
+        if start != "coarse" or algorithm.temperature != 1.0 or not _linear(model, evidence, state.messages):
+            return None
+        steps = plan(level_count(model.shape_of(evidence)))
+        return steps[state.in_pass] if state.in_pass < len(steps) else None
+
+    def _step_of_copies(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
+        """One step on a smaller copy of the canvas, see `levels`. The canvas' own messages change at the end alone."""
+        shape = model.shape_of(evidence)
+        larger, level = halved_shape(shape, here.level - 1), here.level
+        canvas = LevelMessages(state.messages, self._label_evidence(model, evidence))
+        finer = canvas if level == 1 else state.copy(level - 1)
+        with torch.no_grad():
+            if here.way == "down":
+                found, change = halved_level(model, finer, larger, here.iterations), state.residual
+            else:
+                before = state.copy(level)
+                found = iterated(model, before, halved_shape(larger), here.iterations)
+                change = torch.sub(found.messages, before.messages).abs_().amax() / model.states
+            state = replace(state.with_copy(level, found), iteration=state.iteration + 1, residual=change)
+            if here.last:
+                joined = taken_over(model, finer, found, larger)
+                if level > 1:
+                    state = state.with_copy(level - 1, finer._replace(messages=joined))
+                else:
+                    state = replace(state, messages=joined, copies=())
+        return replace(state, in_pass=state.in_pass + 1)
+
+    def _proposal(
+        self,
+        algorithm: BeliefPropagation,
+        model: GridMRF,
+        evidence: Evidence,
+        old: Tensor,
+        partial: PartialUpdate | None,
+    ) -> tuple[Tensor, Tensor]:
+        """The undamped messages (directions, S, N) and the largest change of an entry."""
+        shape = model.shape_of(evidence)
+        if old.numel() and algorithm.temperature == 1.0 and _linear(model, evidence, old):
+            ready, labels = _prepared(model), self._label_evidence(model, evidence)
+            return advanced(old, _products(model, old), ready, labels, shape, partial)
+        new = _proposal(old, model.potentials, self._evidence(model, evidence), shape, algorithm.temperature)
+        with torch.no_grad():
+            return new, torch.sub(new, old).abs_().amax() if old.numel() else old.new_zeros(())
+
+    def beliefs(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
+        return _as_image(self._state_beliefs(model, evidence, state.messages), evidence)
+
+    def label_beliefs(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> Tensor:
+        """Without a look at the clones where the evidence alone is new.
+
+        In the first pass of a coarse start, what the copies say: the canvas itself knows little yet.
+        """
+        if not _linear(model, evidence, state.messages):
+            return super().label_beliefs(algorithm, model, evidence, state)
+        product = self._shown_products(algorithm, model, evidence, state)
+        return _as_image(label_beliefs(product, self._label_evidence(model, evidence)), evidence)
+
+    def _shown_products(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> Products:
+        """Products of messages (S, N) that stand for a state: of a copy on its way up before anything was edited."""
+        steps = plan(level_count(model.shape_of(evidence))) if state.copies else []
+        done = steps[state.in_pass - 1] if steps else None
+        new = state.iteration == state.in_pass and in_first_pass(steps, state.in_pass) if steps else False
+        if done is None or done.way != "up" or done.last or not new:
+            return _products(model, state.messages)
+        within, log_weight = products(state.copy(done.level).messages, _prepared(model))
+        for level in range(done.level - 1, -1, -1):
+            finer = halved_shape(model.shape_of(evidence), level)
+            within, log_weight = doubled(within, finer), doubled(log_weight, finer)
+        return Products(within, log_weight)
+
+    def factor_beliefs(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> list[Tensor]:
+        """One tensor (…, S, S, edges) in the order of the factor graph's edges: large, meant for small images."""
+        shape, log = model.shape_of(evidence), torch.log(state.messages)
+        totals = self._evidence(model, evidence) + log.sum(0)
+        parts = []
+        for d, matrix in enumerate(model.potentials):
+            first, second = edge_ends(shape, d, totals.device)
+            near = (totals - log[shape.opposite(d)])[:, first]  # (S, batch, edges)
+            far = (totals - log[d])[:, second]
+            tables = near[:, None] + far[None] + matrix[:, :, None, None]
+            flat = tables.permute(2, 3, 0, 1).flatten(-2)
+            parts.append(torch.softmax(flat, -1).unflatten(-1, matrix.shape).permute(0, 2, 3, 1))
+        joined = torch.cat(parts, -1)
+        return [joined.reshape(*evidence.log_potentials.shape[:-3], *joined.shape[1:])] if joined.numel() else []
+
+    def log_partition(
+        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
+    ) -> LogPartition:
+        if algorithm.temperature != 1.0 or model.shape_of(evidence).batch != 1:
+            return NO_LOG_PARTITION
+        beliefs = self._state_beliefs(model, evidence, state.messages)
+        given, reach = self._evidence(model, evidence), _prepared(model).span
+        value = bethe_log_partition(model.potentials, reach, given, state.messages, beliefs, model.shape_of(evidence))
+        return LogPartition(float(value), "estimate")
+
+    def _state_beliefs(self, model: GridMRF, evidence: Evidence, messages: Tensor) -> Tensor:
+        """Normalised beliefs (S, N). Without gradients a product of messages does, which is several times faster."""
+        if not _linear(model, evidence, messages):
+            return torch.softmax(self._evidence(model, evidence) + torch.log(messages).sum(0), 0)
+        product = _products(model, messages)
+        return state_beliefs(product, self._label_evidence(model, evidence), model.clones)
+
+    def _evidence(self, model: GridMRF, evidence: Evidence) -> Tensor:
+        """(S, N)."""
+        return evidence.derived(model, "states", lambda: _checked(model, evidence, model.state_evidence(evidence)))
+
+    def _label_evidence(self, model: GridMRF, evidence: Evidence) -> Tensor:
+        """(labels, N)."""
+        return evidence.derived(model, "labels", lambda: _checked(model, evidence, model.label_evidence(evidence)))
+
+
+# By model, with the version of its weights: a trainer changes them in place.
+_ready: WeakKeyDictionary[GridMRF, tuple[int, Prepared]] = WeakKeyDictionary()
+
+
+def _prepared(model: GridMRF) -> Prepared:
+    version, ready = _ready.get(model, (-1, None))
+    if ready is None or version != model.weights._version:
+        ready = prepared(model.potentials.detach(), model.clones)
+        _ready[model] = model.weights._version, ready
+    return ready
+
+
+def _linear(model: GridMRF, evidence: Evidence, messages: Tensor) -> bool:
+    """Whether `steps` can do it for messages (directions, S, N): without gradients, and within the range of floats."""
+    flowing = messages.requires_grad or model.weights.requires_grad or evidence.differentiated
+    return not (flowing and torch.is_grad_enabled()) and _prepared(model).span < widest_span(messages.dtype)
+
+
+# The products of the messages that were last looked at. Each is needed twice, by the picture and by the next iteration,
+# and for every stroke between.
+_recent: OrderedDict[int, tuple[ref[Tensor], int, Products]] = OrderedDict()
+_recent_lock = threading.Lock()
+
+
+def _products(model: GridMRF, messages: Tensor) -> Products:
+    """The product of messages (directions, S, N) by label, made once for the same tensor and weights."""
+    key, version = id(messages), model.weights._version
+    with _recent_lock:
+        known = _recent.get(key)
+    if known is not None and known[0]() is messages and known[1] == version:
+        return known[2]
+    made = products(messages, _prepared(model))
+    with _recent_lock:
+        _recent[key] = ref(messages), version, made
+        _recent.move_to_end(key)
+        for old in [k for k, (tensor, _, _) in _recent.items() if tensor() is None]:
+            del _recent[old]
+        while len(_recent) > KEPT:
+            _recent.popitem(last=False)
+    return made
+
+
+def _checked(model: GridMRF, evidence: Evidence, log_evidence: Tensor) -> Tensor:
+    """The log-evidence (states or labels, N) itself. Raises `ContradictoryEvidence` where a pixel has nothing left."""
+    dead = torch.isneginf(log_evidence).all(0)
+    if bool(dead.any()):
+        image = model.shape_of(evidence).height * model.shape_of(evidence).width
+        row, column = divmod(int(dead.int().argmax()) % image, model.shape_of(evidence).width)
+        raise ContradictoryEvidence(f"(row {row}, column {column})")
+    return log_evidence
+
+
+def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:
+    """(S, N) to (…, H, W, S)."""
+    return beliefs.t().reshape(*evidence.log_potentials.shape[:-1], len(beliefs))
+
+
+def _log_probabilities(model: GridMRF, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Two sets of messages (directions, S, N) with mean 1 as log-probabilities."""
+    return torch.log(one / model.states), torch.log(other / model.states)
+
+
+def _mean_one(messages: Tensor) -> Tensor:
+    """Messages (…, S, N) with mean 1 over the states."""
+    return messages / messages.mean(dim=-2, keepdim=True)
+
+
+def _damped(proposal: Tensor, old: Tensor, damping: float) -> Tensor:
+    """Damping of log-messages (directions, S, N): a geometric mean."""
+    return _mean_one(torch.exp(torch.lerp(torch.log(proposal), torch.log(old), damping)))
+
+
+def _proposal(old: Tensor, potentials: Tensor, log_evidence: Tensor, shape: GridShape, temperature: float) -> Tensor:
+    """The undamped update of messages (directions, S, N) with potentials (matrices, S, S) and log-evidence (S, N)."""
+    if temperature > 0 and span(potentials.detach()) / temperature < widest_span(old.dtype):
+        if temperature == 1.0:
+            return next_messages(old, potentials, log_evidence, shape)
+        sharp = _mean_one(torch.pow(old / old.amax(dim=1, keepdim=True), 1.0 / temperature))
+        new = next_messages(sharp, potentials / temperature, log_evidence / temperature, shape)
+        return _mean_one(torch.pow(new / new.amax(dim=1, keepdim=True), temperature))
+    return _log_domain(old, potentials, log_evidence, shape, temperature)
+
+
+def _log_domain(old: Tensor, potentials: Tensor, log_evidence: Tensor, shape: GridShape, temperature: float) -> Tensor:
+    """Any temperature, exactly, without a (S, S, N) tensor: one pass over (S, N) for each state of the sender."""
+    log = torch.log(old)
+    totals = log_evidence + log.sum(0)
+    received = []
+    for d in range(shape.connectivity):
+        matrix = potentials[d % shape.matrices]
+        cavity = totals - log[shape.opposite(d)]
+        cavity = cavity - cavity.amax(0, keepdim=True)
+        rows = matrix if d < shape.matrices else matrix.t()
+        peak = cavity[0] + rows[0][:, None]
+        for state in range(1, len(rows)):
+            peak = torch.maximum(peak, cavity[state] + rows[state][:, None])
+        if temperature > 0:
+            total = torch.zeros_like(peak)
+            for state in range(len(rows)):
+                total = total + torch.exp((cavity[state] + rows[state][:, None] - peak) / temperature)
+            peak = peak + temperature * torch.log(total)
+        senders, receivers = shape.shift(d)
+        moved = torch.ones_like(peak)
+        moved[:, receivers] = _mean_one(torch.exp(peak - peak.amax(0, keepdim=True)))[:, senders]
+        shape.fill_border(moved, d, 1.0)
+        received.append(moved)
+    return torch.stack(received)

@@ -1,0 +1,190 @@
+"""Coarse to fine on the cloned grid: smaller copies of the canvas say what lies inside of large figures.
+
+The model is the same at every scale: a figure on the canvas halved is a figure of half the size. So news that would
+need hundreds of iterations to cross a large canvas crosses a small copy of it in a few. One *pass* goes down and up:
+
+    1. `FIRST` iterations on the canvas itself: they clean it, because short edges that belong to nothing go and small
+       gaps close within a few pixels;
+    2. down: what is contour then is halved, cleaned, halved again …, while the longer side is twice `SMALLEST_SIDE`;
+    3. up: `ITERATIONS` on the smallest copy; where it says IN and the next finer one says OUT, or the other way
+       round, the finer one takes over its messages, each repeated to four pixels; and so on up to the canvas itself.
+
+A second pass follows after some iterations on the canvas, because what is inside says which contours are meant: it is
+cleaned better then. After that the canvas iterates alone. Without levels (`flat`) the grid equals its factor graph
+iteration by iteration.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from mrfstudio.engine.data.border_noise import CONTOUR
+from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
+from mrfstudio.engine.families.grid.shape import GridShape
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.families.grid.model import GridMRF
+
+SMALLEST_SIDE = 24
+"""Copies are made while the longer side is at least twice this: smaller ones lose what thin figures look like."""
+FIRST = 16
+"""Iterations that clean a canvas before it is halved; after eight, much of a noisy one is still undecided."""
+BELIEVED = 0.2
+"""The belief from which on a pixel counts as contour when a canvas is cleaned: a line lost leaks, an edge kept is
+asked about again."""
+ITERATIONS = 40
+"""Iterations of each copy on the way up."""
+BEFORE = (FIRST, 20)
+"""Iterations on the canvas before each pass."""
+_SAME = 1e-3  # nats: evidence that differs by less from what the emission gives is the emission's
+_SMALLEST_BELIEF = 1e-30
+
+
+class LevelMessages(NamedTuple):
+    """One copy of the canvas: messages (directions, S, N) and the log-evidence of labels (labels, N)."""
+
+    messages: Tensor
+    labels: Tensor
+
+
+class PassStep(NamedTuple):
+    """What one step of a pass does: iterations on the canvas, on the way down or on the way up."""
+
+    way: Literal["canvas", "down", "up"]
+    level: int = 0
+    iterations: int = 1
+    last: bool = False
+    """Whether the next finer level takes over what this one found."""
+
+
+def level_count(shape: GridShape, smallest: int = SMALLEST_SIDE) -> int:
+    """How often a canvas is halved."""
+    count, longest = 0, max(shape.height, shape.width)
+    while longest >= 2 * smallest:
+        longest, count = (longest + 1) // 2, count + 1
+    return count
+
+
+def plan(levels: int) -> list[PassStep]:
+    """The steps of all passes, each of about as much work as an iteration on the canvas, or two."""
+    steps: list[PassStep] = []
+    for before in BEFORE if levels else ():
+        steps += [PassStep("canvas")] * before + [PassStep("down", level, FIRST) for level in range(1, levels + 1)]
+        for level in range(levels, 0, -1):
+            each = min(ITERATIONS, 4**level // 2)
+            parts = [min(each, ITERATIONS - done) for done in range(0, ITERATIONS, each)]
+            steps += [PassStep("up", level, part, k == len(parts) - 1) for k, part in enumerate(parts)]
+    return steps
+
+
+def in_first_pass(steps: list[PassStep], done: int) -> bool:
+    """Whether a pass is under way after so many steps, and it is the first: then the canvas itself knows little."""
+    end = next(number for number, step in enumerate(steps, 1) if step.level == 1 and step.last)
+    return done < end
+
+
+def halved_shape(shape: GridShape, times: int = 1) -> GridShape:
+    """The canvas with half as many rows and columns, rounded up, so many times."""
+    for _ in range(times):
+        shape = GridShape(shape.batch, (shape.height + 1) // 2, (shape.width + 1) // 2, shape.connectivity)
+    return shape
+
+
+def halved_evidence(labels: Tensor, shape: GridShape) -> Tensor:
+    """Evidence of labels (labels, N) for the canvas halved: of each four pixels the one that says most.
+
+    A pixel that speaks for the first label (a contour seen) comes before all others, because contours must stay
+    closed; then the one with the strongest hint, which is the largest difference between the other labels.
+    """
+    image = labels.reshape(len(labels), shape.batch, shape.height, shape.width)
+    odd = (0, shape.width % 2, 0, shape.height % 2)
+    image = pad(image, odd, mode="replicate") if any(odd) else image
+    blocks = image.unfold(2, 2, 2).unfold(3, 2, 2).flatten(-2)  # (labels, batch, rows, columns, 4)
+    finite = blocks.clamp_min(-1e4)  # -inf - -inf has no value
+    contour = finite[0] - finite[1:].amax(0)
+    hint = finite[1:].amax(0) - finite[1:].amin(0)
+    says = torch.where(contour > 0, 1e6 + contour, hint)
+    chosen = says.argmax(-1, keepdim=True)[None].expand(len(labels), *says.shape[:-1], 1)
+    return blocks.gather(-1, chosen).reshape(len(labels), -1)
+
+
+def doubled(image: Tensor, fine: GridShape) -> Tensor:
+    """What the canvas halved has, (…, pixels of it), at each of its four pixels, (…, N)."""
+    coarse = halved_shape(fine)
+    rows = image.reshape(*image.shape[:-1], coarse.batch, coarse.height, coarse.width)
+    large = rows.repeat_interleave(2, -2)[..., : fine.height, :].repeat_interleave(2, -1)[..., : fine.width]
+    return large.reshape(*image.shape[:-1], fine.pixels)
+
+
+def doubled_messages(messages: Tensor, fine: GridShape) -> Tensor:
+    """First messages (directions, S, N) of the finer canvas from messages of the one halved."""
+    large = doubled(messages, fine).contiguous()
+    for direction in range(fine.connectivity):  # what comes from outside the image stays uniform
+        fine.fill_border(large[direction], direction, 1.0)
+    return large
+
+
+def label_beliefs_at(model: GridMRF, at: LevelMessages) -> Tensor:
+    """Beliefs of labels (labels, N) at one level."""
+    product = beliefs_of(at.messages, model.potentials)
+    logs = torch.log(torch.stack([part.sum(0) for part in product.split(model.clones)]).clamp_min(_SMALLEST_BELIEF))
+    return torch.softmax(logs + at.labels, 0)
+
+
+def cleaned(model: GridMRF, at: LevelMessages) -> Tensor:
+    """Evidence (labels, N) as if a contour had been seen just where one is believed to be.
+
+    Evidence that a picture alone does not give, such as hints, stays.
+    """
+    table = torch.stack([torch.log(model.emission), torch.log1p(-model.emission), torch.zeros_like(model.emission)])
+    seen, unseen, unknown = (row[:, None] for row in table.to(at.labels.dtype))
+    is_seen, is_unseen, is_unknown = (((at.labels - row).abs() < _SAME).all(0) for row in (seen, unseen, unknown))
+    believed = label_beliefs_at(model, at)[CONTOUR] > BELIEVED
+    found = torch.where(believed & (is_unseen | is_unknown), seen, at.labels)
+    return torch.where(is_seen & ~believed, unseen, found)
+
+
+def halved_level(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int = FIRST) -> LevelMessages:
+    """The next coarser level of a canvas of this shape, after its own first iterations from uniform messages."""
+    labels = halved_evidence(cleaned(model, at), shape)
+    return iterated(model, LevelMessages(at.messages[:0], labels), halved_shape(shape), iterations)
+
+
+def iterated(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int) -> LevelMessages:
+    """Some iterations further; without messages, from uniform ones."""
+    states = at.labels.index_select(0, model.label_of_state)
+    start = at.messages if len(at.messages) else None
+    return LevelMessages(run_messages(model.potentials.detach(), states, shape, iterations, start), at.labels)
+
+
+def taken_over(model: GridMRF, fine: LevelMessages, coarse: LevelMessages, shape: GridShape) -> Tensor:
+    """Messages (directions, S, N) of the finer level, the coarser ones where both disagree on inside and outside."""
+    mine = label_beliefs_at(model, fine).argmax(0)
+    theirs = doubled(label_beliefs_at(model, coarse).argmax(0), shape)
+    differ = (mine != CONTOUR) & (theirs != CONTOUR) & (mine != theirs)
+    return torch.where(differ, doubled_messages(coarse.messages, shape), fine.messages)
+
+
+@torch.no_grad()
+def whole_pass(model: GridMRF, at: LevelMessages, shape: GridShape, levels: int, before: int = FIRST) -> LevelMessages:
+    """The canvas after one pass over so many levels; `before` iterations on it come first, from uniform messages."""
+    fine = iterated(model, at, shape, before)
+    if not levels:
+        return fine
+    small, nothing = halved_shape(shape), at.messages[:0]
+    coarse = whole_pass(model, LevelMessages(nothing, halved_evidence(cleaned(model, fine), shape)), small, levels - 1)
+    found = taken_over(model, fine, iterated(model, coarse, small, ITERATIONS), shape)
+    return LevelMessages(found, at.labels)
+
+
+def all_passes(model: GridMRF, labels: Tensor, shape: GridShape) -> Tensor | None:
+    """Messages (directions, S, N) after all passes for label evidence (labels, N); None for a canvas without copies."""
+    levels = level_count(shape)
+    at = LevelMessages(labels.new_empty(0), labels)
+    for before in BEFORE if levels else ():
+        at = whole_pass(model, at, shape, levels, before)
+    return at.messages if levels else None

@@ -1,0 +1,3 @@
+"""Ising models with trainable couplings and fields."""
+
+MODELS = ("ising",)

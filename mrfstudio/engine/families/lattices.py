@@ -1,0 +1,31 @@
+"""How a kind of model reads a text that is typed: what the lattice of Converge needs of a family.
+
+A family whose models have a hidden state under each letter or word says it in its folder:
+
+    @text_lattice("mine")
+    def typed(model, text, forbidden): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.registry import Parts
+
+
+@dataclass(frozen=True, eq=False)
+class TextLattice:
+    """A graph with a variable for each column, what was seen in its unary potentials; and the columns as written."""
+
+    graph: FactorGraph
+    columns: tuple[str, ...]
+
+
+Typed = Callable[[Any, str, Collection[tuple[int, int]]], TextLattice]
+"""Model, text and the (column, state) pairs that a person forbids."""
+LATTICES: Parts[Typed] = Parts()
+text_lattice = LATTICES.register
+"""Decorator: how models of these kinds read a text."""

@@ -1,0 +1,3 @@
+"""Mixtures of flows for points: GenMM and LatMM."""
+
+MODELS = ("flow-mixture",)

@@ -1,0 +1,1 @@
+"""Graphs as files: UAI and libDAI models, evidence, and numbers beside them."""

@@ -1,0 +1,42 @@
+"""Names for formats that have none: `NAME.uai.names.json` beside `NAME.uai`.
+
+{"variables": [{"name": "Rain", "states": ["no", "yes"]}, …]}
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, read_text, write_text
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.names import Names
+from mrfstudio.engine.protocol.errors import StudioError
+
+ENDING = ".names.json"
+
+
+def with_sidecar(path: AnyPath, graph: FactorGraph) -> FactorGraph:
+    """The graph with the names of the file beside it, if there is one."""
+    beside = Path(f"{path}{ENDING}")
+    if not beside.is_file():
+        return graph
+    try:
+        told = json.loads(read_text(beside))
+        variables = told["variables"]
+        names, states = [str(each["name"]) for each in variables], [list(each["states"]) for each in variables]
+        return graph.named(Names.checked(names, states, graph.cardinalities.tolist()))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise GraphFileError(
+            f'{beside}: expected {{"variables": [{{"name": …, "states": […]}}, …]}}, one for each variable.'
+        ) from None
+    except GraphFileError:
+        raise
+    except StudioError as error:
+        raise GraphFileError(f"{beside}: {error}") from None
+
+
+def write_sidecar(path: AnyPath, graph: FactorGraph) -> None:
+    """Write the names of a graph beside its file, where it has some."""
+    if graph.names is not None:
+        write_text(f"{path}{ENDING}", json.dumps({"variables": graph.names.described()}, ensure_ascii=False, indent=1))

@@ -1,0 +1,1 @@
+"""Factor graphs: their tables, packing, evidence, where they come from and where their nodes stand."""

@@ -1,0 +1,268 @@
+"""In which order variables are eliminated: the one that joins the fewest strangers first, drawn again and again.
+
+Eliminating a variable joins all its neighbours. Min-fill takes the variable that adds the fewest new edges, each
+weighted by the states at its ends: without the weights, tables of many-valued variables become a thousand times larger.
+Variables that add none go first, once and for all. For the others several draws are made, one of them along the
+graph's bands, which is better on lattices; the one whose tables have the fewest entries in all is kept, and changed
+from some place on, with costs that vary a little, as long as that is worth it. Draws of one graph differ by a factor of
+a hundred and more; they end when the tables are small, or when another draw would take longer than it could save.
+
+Neighbours of a variable are the bits of an integer.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mrfstudio.engine.inference.join.large_orders import smallest_first
+from mrfstudio.engine.inference.join.reduction import Reduced
+
+EASY = 2.0**18
+"""Entries of all tables together below which no better order is looked for."""
+COSTS = 1_200_000
+"""Neighbours looked at in all draws together, about, which takes about two seconds."""
+WORTH = 16.0
+"""Entries of tables that are summed while one neighbour is looked at."""
+FRESH = 6
+"""Draws from the beginning. Later ones keep some of the best order so far and change the rest …"""
+LATEST = 0.95
+"""… from this part of it on, at the latest."""
+NOISE = 0.3
+"""By what part of themselves costs vary in those."""
+CROWD = 400
+"""Neighbours of neighbours beyond which their costs are not counted again at every elimination: it is only a guess."""
+HOPELESS = 80.0
+"""Bits of a table beyond which no exact way is near, and neither another draw nor the rest of one is worth its time."""
+LARGE = 6000
+"""Variables beyond which integers with a bit for each are too long (`large_orders.py`)."""
+
+Near = list[int]
+"""For each variable, by number, its neighbours as bits."""
+Cost = Callable[[Near, int], float]
+
+
+@dataclass(frozen=True)
+class Order:
+    """An elimination order, log2 of its largest table, and the entries of all its tables together."""
+
+    variables: tuple[int, ...]
+    width: float
+    entries: float
+
+
+def best_order(problem: Reduced, seed: int = 0, effort: float = 1.0) -> Order:
+    """The best of some draws; no more of them than needed, and `effort` times as many as usual."""
+    if len(problem.unary) > LARGE:
+        variables, width, entries = smallest_first(problem)
+        return Order(tuple(variables), width, entries)
+    search = _Search(problem, random.Random(seed))
+    search.begin()
+    number = 0
+    while search.best is None or search.worth_another(number, effort):
+        if number == 1:
+            search.along(_banded(search.near, search.left))
+        elif number < FRESH:
+            search.draw((search.fill, search.plain_fill, search.size)[number % 3], 0.0)
+        else:
+            search.draw(search.fill, NOISE, int(len(search.left) * search.random.uniform(0.0, LATEST)))
+        number += 1
+    return search.best
+
+
+def along(problem: Reduced, variables: Iterable[int], most: float = math.inf) -> Order | None:
+    """What a given order costs; None where its tables have `most` entries or more."""
+    search = _Search(problem, random.Random(0))
+    place = {v: number for number, v in enumerate(search.variables)}
+    search.most = most
+    search.along([place[v] for v in variables])
+    return search.best
+
+
+class _Search:
+    """Draws of elimination orders on one graph, and the best of them so far."""
+
+    def __init__(self, problem: Reduced, draw: random.Random) -> None:
+        self.variables = list(problem.unary)
+        self.bits = [problem.bits[v] for v in self.variables]
+        self.classes = [
+            (bits, sum(1 << n for n, own in enumerate(self.bits) if own == bits)) for bits in sorted(set(self.bits))
+        ]
+        self.near = neighbours(problem)
+        self.random = draw
+        self.begun: list[int] = []
+        self.begun_entries = self.begun_width = 0.0
+        self.best: Order | None = None
+        self.order: list[int] = []
+        self.most = math.inf
+        self.looked = 0.0
+        self.pace = 1 + len(self.variables) / 1000
+        """How many times longer it takes where integers are long."""
+
+    def worth_another(self, number: int, effort: float) -> bool:
+        """Whether the order is not good enough yet, and another draw could save more than it takes."""
+        assert self.best is not None
+        if self.best.entries <= EASY or not self.left:
+            return False
+        if self.best.width > HOPELESS:
+            return number < 2
+        return number < 2 or self.looked < effort * min(COSTS, self.best.entries / WORTH)
+
+    def begin(self) -> None:
+        """Eliminate, once for all draws, variables whose neighbours are neighbours of each other already."""
+        near = self.near
+        waiting = list(range(len(near)))
+        gone = [False] * len(near)
+        while waiting:
+            v = waiting.pop()
+            if gone[v] or self.plain_fill(near, v):
+                continue
+            gone[v] = True
+            self.begun.append(v)
+            bits = self.bits[v] + self.weight(near[v])
+            self.begun_width = max(self.begun_width, bits)
+            self.begun_entries += 2.0 ** min(bits, 1000.0)
+            for x in bits_of(near[v]):
+                near[x] &= ~(1 << v)
+                waiting.append(x)
+            near[v] = 0
+        self.left = [v for v in range(len(near)) if not gone[v]]
+
+    def draw(self, cost: Cost, noise: float, kept: int = 0) -> None:
+        """The cheapest first, with costs that vary by a part of themselves, after so many of the best order so far."""
+        near, draw = list(self.near), self.random.random
+        order = self.order[:kept]
+        width, entries = self.begun_width, self.begun_entries
+        for v in order:
+            bits = self.bits[v] + self.weight(near[v])
+            width, entries = max(width, bits), entries + 2.0 ** min(bits, 1000.0)
+            _join(near, v)
+        costs: dict[int, float] = {}
+        heap = []
+        for v in set(self.left).difference(order) if kept else self.left:
+            costs[v] = cost(near, v) * (1 + noise * draw())
+            heap.append((costs[v], draw(), v))
+        heapq.heapify(heap)
+        while heap:
+            each, _, v = heapq.heappop(heap)
+            if costs.get(v) != each:
+                continue  # eliminated, or its cost has changed since it was put here
+            del costs[v]
+            order.append(v)
+            bits = self.bits[v] + self.weight(near[v])
+            width, entries = max(width, bits), entries + 2.0 ** min(bits, 1000.0)
+            if entries >= self.most:
+                return
+            if width > HOPELESS:  # the rest by what it costs now, and nobody is joined any more
+                order += sorted(costs, key=lambda x: (costs[x], x))
+                break
+            for x in _eliminate(near, v):
+                costs[x] = cost(near, x) * (1 + noise * draw())
+                heapq.heappush(heap, (costs[x], draw(), x))
+        self._keep(order, width, max(entries, 2.0 ** min(width, 1000.0)))
+
+    def along(self, order: list[int]) -> None:
+        """A given order of what was not eliminated to begin with."""
+        near = list(self.near)
+        width, entries = self.begun_width, self.begun_entries
+        for v in order:
+            bits = self.bits[v] + self.weight(near[v])
+            width, entries = max(width, bits), entries + 2.0 ** min(bits, 1000.0)
+            if entries >= self.most:
+                return
+            _join(near, v)
+        self._keep(order, width, entries)
+
+    def _keep(self, order: list[int], width: float, entries: float) -> None:
+        variables = tuple(self.variables[v] for v in (*self.begun, *order))
+        self.order = list(order)
+        self.best, self.most = Order(variables, width, entries), entries
+
+    def weight(self, mask: int) -> float:
+        """log2 of the entries of a table over these variables."""
+        if len(self.classes) == 1:
+            return self.classes[0][0] * mask.bit_count()
+        return sum(bits * (mask & own).bit_count() for bits, own in self.classes)
+
+    def fill(self, near: Near, v: int) -> float:
+        """Twice the edges that eliminating a variable would add, each times the bits at both ends."""
+        if len(self.classes) == 1:
+            return self.plain_fill(near, v)
+        around, bits, total = near[v], self.bits, 0.0
+        for x in bits_of(around):
+            strangers = around & ~near[x]
+            if strangers != 1 << x:
+                total += bits[x] * (self.weight(strangers) - bits[x])
+        self.looked += self.pace * around.bit_count() * len(self.classes)
+        return total
+
+    def plain_fill(self, near: Near, v: int) -> float:
+        """The same without weights."""
+        around = near[v]
+        count = around.bit_count()
+        self.looked += self.pace * count
+        return float(sum(count - 1 - (around & near[x]).bit_count() for x in bits_of(around)))
+
+    def size(self, near: Near, v: int) -> float:
+        """The table of the variable and its neighbours first, then the edges that it adds."""
+        return self.weight(near[v]) + self.bits[v] + 1e-6 * self.plain_fill(near, v)
+
+
+def neighbours(problem: Reduced) -> Near:
+    """Which variables, numbered as in `unary`, share a factor."""
+    place = {v: number for number, v in enumerate(problem.unary)}
+    near = [0] * len(place)
+    for scope in problem.factors:
+        mask = sum(1 << place[v] for v in scope)
+        for v in scope:
+            near[place[v]] |= mask
+    return [mask & ~(1 << number) for number, mask in enumerate(near)]
+
+
+def bits_of(mask: int) -> Iterator[int]:
+    """Places of the ones of an integer."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _banded(near: Near, left: list[int]) -> list[int]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    place = {v: number for number, v in enumerate(left)}
+    pairs = np.array([(place[v], place[x]) for v in left for x in bits_of(near[v])]).reshape(-1, 2)
+    touching = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(left), len(left)))
+    return [left[int(number)] for number in reverse_cuthill_mckee(touching.tocsr(), symmetric_mode=True)]
+
+
+def _join(near: Near, v: int) -> tuple[list[int], bool]:
+    """Join v's neighbours and take v away; returns these, and whether that added any edge."""
+    around, strangers = near[v], False
+    members = list(bits_of(around))
+    for x in members:
+        joined = (near[x] | around) & ~(1 << x)
+        strangers |= joined != near[x]
+        near[x] = joined & ~(1 << v)
+    return members, strangers
+
+
+def _eliminate(near: Near, v: int) -> list[int]:
+    """The same; returns whose costs may have changed."""
+    around = near[v]
+    members, strangers = _join(near, v)
+    if not strangers:
+        return members
+    further = 0
+    for x in members:
+        further |= near[x]
+    further &= ~around
+    if further.bit_count() > CROWD:
+        return members
+    return members + [x for x in bits_of(further) if (near[x] & around).bit_count() > 1]

@@ -1,0 +1,1 @@
+"""What the engine runs on: device, memory, threads, jobs, interruption."""

@@ -1,0 +1,43 @@
+"""Work that can be interrupted: a stroke does not wait for the end of an iteration.
+
+    with interruptible(lambda: bool(queue)):
+        state = algorithm.step(model, evidence, state)     # may raise Interrupted
+
+Steps have no side effects, so an interrupted one leaves nothing behind. A kernel whose steps take long says with the
+exception how far it was: `Interrupted.state` is the state it was given with the work done so far in `partial`. A step
+from that state, with the same model and evidence, goes on from there and ends with the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+_asked: ContextVar[Callable[[], bool] | None] = ContextVar("asked", default=None)
+
+
+class Interrupted(Exception):
+    """The work stopped on its way because something more urgent waits. `state`: where to go on from, if anywhere."""
+
+    def __init__(self, state: Any = None) -> None:
+        super().__init__()
+        self.state = state
+
+
+@contextmanager
+def interruptible(asked: Callable[[], bool]) -> Iterator[None]:
+    """Let `stop_if_interrupted` stop the work within as soon as `asked()` is true."""
+    token = _asked.set(asked)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def stop_if_interrupted() -> None:
+    """Raises `Interrupted` if that was asked for. For steps and log Z, not for beliefs."""
+    asked = _asked.get()
+    if asked is not None and asked():
+        raise Interrupted

@@ -1,0 +1,1 @@
+"""How parameters are found: one trainer for every model and learner."""

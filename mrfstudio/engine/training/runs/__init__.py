@@ -1,0 +1,1 @@
+"""Training runs as folders on disk: plan, state, curves, snapshots."""

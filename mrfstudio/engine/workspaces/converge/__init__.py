@@ -1,0 +1,3 @@
+"""Converge: any factor graph, and whether and why belief propagation settles on it."""
+
+WORKSPACES = ("graph",)

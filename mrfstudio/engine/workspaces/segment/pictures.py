@@ -1,0 +1,151 @@
+"""Contour images to segment: found in a person's picture, or made from a figure of a data set."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mrfstudio.engine.data.border_noise import CONTOUR, SEEN, UNSEEN, labels_from_silhouettes, seeded_noise
+from mrfstudio.engine.data.dataset import Dataset, dataset_class
+from mrfstudio.engine.data.drawn.generated import Generated
+from mrfstudio.engine.data.fetch import fetched
+from mrfstudio.engine.files.images import Ink, read_grey, to_contours
+from mrfstudio.engine.protocol.answers import FigureSource, Picture
+from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.registry import DATASETS
+from mrfstudio.engine.workspaces.segment.lines import thinned
+
+LONGEST_SIDE = 256
+"""Larger pictures are made smaller before the window works on them."""
+SIDES = (48, 64, 96, 128, 192, 256)
+"""Sizes to choose from where nobody says how large a picture should become."""
+SMALLEST_REGION = 0.0005
+"""Part of a picture from which on a region between lines is worth to be kept when it is made smaller."""
+FRAME = 2  # labels of silhouettes come with one pixel of OUT on every side
+
+
+def contour_picture(
+    source: str | os.PathLike[str] | NDArray,
+    *,
+    name: str = "picture",
+    ink: Ink = "auto",
+    threshold: float | None = None,
+    longest: int | None = LONGEST_SIDE,
+    filled: bool = False,
+    thin: bool = False,
+) -> Picture:
+    """Find contours in a file, or in grey levels (h, w) from 0 to 1.
+
+    `filled` says that the ink is a figure whose outline is meant, not a line; `thin` makes lines one pixel wide, as
+    models know them. The threshold is applied at the picture's own size, so that thin lines survive when it is made
+    smaller. `longest` is the longer side that a larger picture is brought to; None takes the smallest that keeps every
+    region apart.
+    """
+    grey = read_grey(source) if isinstance(source, str | os.PathLike) else np.asarray(source, np.float32)
+    found = to_contours(grey, ink, threshold)
+    longest = fitting_side(found.seen) if longest is None else longest
+    size = _fitted(grey.shape, longest - FRAME if filled else longest)
+    if filled:
+        figure = shrunk(found.seen.astype(np.float32), size) > 0.5
+        labels = labels_from_silhouettes(figure[None])[0]
+        observed, truth = np.where(labels == CONTOUR, SEEN, UNSEEN).astype(np.uint8), labels
+        small = np.pad(shrunk(grey, size), 1, constant_values=0.0 if found.ink == "light" else 1.0)
+    else:
+        seen = shrunk(found.seen, size)
+        observed, truth = np.where(thinned(seen) if thin else seen, SEEN, UNSEEN).astype(np.uint8), None
+        small = shrunk(grey, size)
+    title = Path(source).name if isinstance(source, str | os.PathLike) else name
+    full_size = (int(grey.shape[0]), int(grey.shape[1]))
+    return Picture(title, observed, truth, small, found.ink or "dark", found.threshold, full_size)
+
+
+def fitting_side(ink: NDArray[np.bool_]) -> int:
+    """The smallest of `SIDES` at which lines (h, w) still keep as many regions apart as at the largest.
+
+    Small pictures stay as they are; fine ones, such as a page of letters, get the largest.
+    """
+    whole = max(ink.shape)
+    if whole <= SIDES[1]:
+        return whole
+    fitting = [side for side in SIDES if side < whole] + [min(whole, SIDES[-1])]
+    counts = [_regions(shrunk(ink, _fitted(ink.shape, side))) for side in fitting]
+    return next(side for side, count in zip(fitting, counts, strict=True) if count >= max(counts))
+
+
+def _regions(ink: NDArray[np.bool_]) -> int:
+    """Regions between lines that are large enough to matter; paper that touches ink at corners only is apart."""
+    from scipy import ndimage  # later than the first picture of the window
+
+    regions, count = ndimage.label(~np.asarray(ink, np.bool_))
+    sizes = np.bincount(regions.ravel(), minlength=count + 1)[1:]
+    return int((sizes >= SMALLEST_REGION * ink.size).sum())
+
+
+def figure_picture(
+    dataset: str, *, kind: str = "", seed: int = 0, size: int = 28, edges: int = 8, deletion: float = 0.2
+) -> Picture:
+    """A figure of a data set as noisy contours with their true labels; `kind` empty takes any."""
+    source = dataset_class(dataset)
+    figure, shown = _figure(source, kind, seed, size)
+    labels = labels_from_silhouettes(figure[None])
+    observed = seeded_noise(labels, seed, indices=[0], spurious=edges, deletion=deletion)[0]
+    return Picture(f"{dataset} {shown}", observed, labels[0])
+
+
+def figure_sources() -> tuple[FigureSource, ...]:
+    """Every data set that holds silhouettes, generated ones first."""
+    sources = []
+    for cls in DATASETS:
+        if not issubclass(cls, Dataset) or cls.figures is Dataset.figures:
+            continue
+        needs_file = cls.path == "required" and fetched(cls.name) is None
+        missing = f"Fetch it first: mrfstudio data fetch {cls.name}" if needs_file else ""
+        kinds = cls().kinds() if issubclass(cls, Generated) else ()
+        sources.append(FigureSource(cls.name, cls.title or cls.name, cls.summary, kinds, missing))
+    return tuple(sorted(sources, key=lambda source: (bool(source.missing), not source.kinds, source.name)))
+
+
+def shrunk(image: NDArray, size: tuple[int, int]) -> NDArray:
+    """The image at a size no larger than its own: the mean over each target pixel; for bool, whether any is true."""
+    for axis, target in enumerate(size):
+        length = image.shape[axis]
+        if target >= length:
+            continue
+        starts = np.arange(target) * length // target
+        if image.dtype == np.bool_:
+            image = np.logical_or.reduceat(image, starts, axis)
+        else:
+            counts = np.diff(np.append(starts, length)).astype(np.float32)
+            shape = (-1, 1) if axis == 0 else (1, -1)
+            image = np.add.reduceat(image, starts, axis) / counts.reshape(shape)
+    return image
+
+
+def _fitted(shape: tuple[int, ...], longest: int) -> tuple[int, int]:
+    scale = min(1.0, longest / max(shape))
+    return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
+
+
+def _figure(source: type[Dataset], kind: str, seed: int, size: int) -> tuple[NDArray[np.bool_], str]:
+    if issubclass(source, Generated):
+        kinds = source().kinds()
+        if kind and kind not in kinds:
+            raise StudioError(f"{source.name} has no figure {kind!r}: expected one of {', '.join(kinds)}.")
+        index = kinds.index(kind) if kind else seed % len(kinds)
+        mask, _ = source(size=size, seed=seed).picture("test", index)
+        return mask, kinds[index]
+    figures = _stored_figures(source.name)
+    index = seed % len(figures)
+    return figures[index], str(index)
+
+
+@lru_cache(maxsize=2)
+def _stored_figures(dataset: str) -> NDArray[np.bool_]:
+    """The test silhouettes of a data set that lies in a file."""
+    instance = dataset_class(dataset)()
+    splits = instance.open(instance.located(None))
+    return instance.figures(splits["test"])

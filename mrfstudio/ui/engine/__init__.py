@@ -1,0 +1,1 @@
+"""The way to the engine: controller, mailbox, and the one file that knows threads."""

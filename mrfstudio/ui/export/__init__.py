@@ -1,0 +1,1 @@
+"""Pictures, figures, animations and the tour: what leaves the window."""

@@ -1,0 +1,1 @@
+"""Curves, histograms, scatter plots, heat maps."""

@@ -1,0 +1,237 @@
+"""Matrices as pictures: potentials between states, messages by direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Signal
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+
+from mrfstudio.ui.canvas.layers import ARROWS, direction_names
+from mrfstudio.ui.canvas.overlays import LayerStyle, residual
+from mrfstudio.ui.plots.content import Content, Note, PlotPicture, PlotShapes, Range
+from mrfstudio.ui.plots.plot import Plot
+from mrfstudio.ui.style.colours import Colours
+from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.legend import bar_colours
+
+
+class MapPlot(Plot):
+    """A picture without axes: rows count downwards, cells are squares."""
+
+    def __init__(self, content: Content, parent: QWidget | None = None) -> None:
+        super().__init__(content, None, parent)
+        self.axes, self.inverted, self.zoomable = (False, False), True, False
+
+    def margins(self) -> tuple[int, int, int, int]:
+        return 0, self.heading_height() if self.content.title else 0, 0, 0
+
+    def area(self) -> QRectF:
+        room, shown = super().area(), self.content.picture
+        if shown is None or not shown.values.size:
+            return room
+        rows, columns = shown.values.shape
+        cell = max(min(room.width() / columns, room.height() / rows), 0.1)
+        return QRectF(room.left(), room.top(), cell * columns, cell * rows)
+
+    def whole_x(self) -> Range:
+        shown = self.content.picture
+        return (0.0, 1.0) if shown is None else shown.x
+
+    def whole_y(self) -> Range:
+        shown = self.content.picture
+        return (0.0, 1.0) if shown is None else shown.y
+
+    def set_picture(self, picture: PlotPicture | None) -> None:
+        """Show another map."""
+        shape = None if self.content.picture is None else self.content.picture.values.shape
+        self.content.picture = picture
+        if picture is not None and picture.values.shape != shape:
+            self._dress()
+        self.content.tell()
+
+
+class HeatMap(MapPlot):
+    """One matrix with a title. Hovering a cell names it; `picked` tells which was clicked."""
+
+    picked = Signal(int, int)
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(Content(title), parent)
+        self.matrix: np.ndarray | None = None
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def set_matrix(
+        self,
+        matrix: np.ndarray | None,
+        ends: tuple[float, float] = (0.0, 1.0),
+        colours: str = "sequential",
+        describe: Callable[[int, int, float], str] | None = None,
+    ) -> None:
+        """Show (rows, columns) numbers; `ends` are the values at both ends of the colour map."""
+        self.matrix = matrix
+        if matrix is None or not matrix.size:
+            self.set_picture(None)
+            return
+        rows, columns = matrix.shape
+
+        def colour(values: np.ndarray, theme: Colours) -> np.ndarray:
+            low, high = ends
+            part = np.clip((np.nan_to_num(values) - low) / max(high - low, 1e-12), 0, 1)
+            table = bar_colours(colours, theme)
+            return table[np.round(part * (len(table) - 1)).astype(np.intp)]
+
+        self.set_picture(PlotPicture(matrix, (0.0, columns), (0.0, rows), colour, describe=describe))
+
+    def mark_row(self, row: int | None) -> None:
+        """Point at one row."""
+        known = row is not None and self.matrix is not None and row < len(self.matrix)
+        if known and row is not None and self.matrix is not None:
+            wide = float(self.matrix.shape[1])
+            x, y = np.array([0, wide, 0, wide]), np.array([row, row, row + 1, row + 1], dtype=float)
+            self.content.shapes = (PlotShapes(x, y, lambda colours: QColor(colours.highlight), 2.0),)
+        else:
+            self.content.shapes = ()
+        self.content.tell()
+
+    def cell_at(self, point: QPointF) -> tuple[int, int] | None:
+        """Row and column under a point."""
+        if self.matrix is None or not self.matrix.size or not self.area().contains(point):
+            return None
+        x, y = self.at(point)
+        rows, columns = self.matrix.shape
+        return min(int(y), rows - 1), min(int(x), columns - 1)
+
+    def on_click(self, point: QPointF) -> None:
+        super().on_click(point)
+        cell = self.cell_at(point)
+        if cell is not None:
+            self.picked.emit(*cell)
+
+    def sizeHint(self) -> QSize:
+        return QSize(px(self, 120), px(self, 120) + self.fontMetrics().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(px(self, 72), px(self, 72) + self.fontMetrics().height())
+
+    def heightForWidth(self, width: int) -> int:
+        return width + self.heading_height()
+
+
+# Where the small map of each direction stands: as the direction points, with the sum in the middle.
+PLACES = {
+    "up-left": (0, 0),
+    "up": (0, 1),
+    "up-right": (0, 2),
+    "left": (1, 0),
+    "right": (1, 2),
+    "down-left": (2, 0),
+    "down": (2, 1),
+    "down-right": (2, 2),
+}
+
+
+class DirectionMaps(QWidget):
+    """The residual of each direction around the largest of all. A click chooses what the canvas shows."""
+
+    chosen = Signal(object)
+    """A direction's number, or None for the largest of all."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.maps: dict[int | None, SmallMap] = {}
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(px(self, 4))
+        self.setAccessibleName("Residual by direction")
+        self._build(8)
+
+    def set_residual(self, residual: np.ndarray | None) -> None:
+        """(directions, h, w) changes of messages, None before the first iteration."""
+        if residual is not None and residual.ndim == 3 and len(residual) != len(self.maps) - 1:
+            self._build(len(residual))
+        for small in self.maps.values():
+            small.set_residual(residual)
+
+    def choose(self, direction: int | None) -> None:
+        """Mark the direction that the canvas shows."""
+        for index, small in self.maps.items():
+            small.set_chosen(index == direction)
+
+    def _build(self, count: int) -> None:
+        for small in self.maps.values():
+            self._grid.removeWidget(small)
+            small.hide()
+            small.deleteLater()
+        self.maps = {None: SmallMap(None, "largest")}
+        self._grid.addWidget(self.maps[None], 1, 1)
+        for index, name in enumerate(direction_names(count)):
+            self.maps[index] = SmallMap(index, ARROWS[name])
+            self.maps[index].setToolTip(f"Messages travelling {name}. Click to show them on the canvas.")
+            self._grid.addWidget(self.maps[index], *PLACES[name])
+        for small in self.maps.values():
+            small.chosen.connect(self._clicked)
+        self.choose(None)
+
+    def _clicked(self, direction: int | None) -> None:
+        self.choose(direction)
+        self.chosen.emit(direction)
+
+
+class SmallMap(MapPlot):
+    """The residual of one direction."""
+
+    chosen = Signal(object)
+
+    def __init__(self, direction: int | None, title: str) -> None:
+        super().__init__(Content())
+        self.direction, self.title = direction, title
+        self._chosen = False
+        self._shape = (1, 1)
+        self.setAccessibleName(f"Residual, {title}")
+        self.clicked.connect(lambda *_: self.chosen.emit(self.direction))
+
+    def set_residual(self, changes: np.ndarray | None) -> None:
+        if changes is None:
+            self.set_picture(None)
+            return
+        chosen = self.direction
+        if changes.ndim == 3:
+            changes = changes.max(axis=0) if chosen is None or chosen >= len(changes) else changes[chosen]
+        rows, columns = self._shape = changes.shape
+        self.content.notes = [Note(self.title, 0.0, 0.0, (0.0, 0.0))]
+        self._frame()
+        self.set_picture(PlotPicture(changes, (0.0, columns), (0.0, rows), _heat))
+
+    def set_chosen(self, chosen: bool) -> None:
+        self._chosen = chosen
+        self._frame()
+        self.content.tell()
+
+    def _frame(self) -> None:
+        """A frame, thick around the one that is chosen."""
+        rows, columns = (float(side) for side in self._shape)
+        x = np.array([0, columns, columns, columns, columns, 0, 0, 0], dtype=float)
+        y = np.array([0, 0, 0, rows, rows, rows, rows, 0], dtype=float)
+        chosen = self._chosen
+
+        def paint(colours: Colours) -> QColor:
+            return QColor(colours.accent if chosen else colours.outline)
+
+        self.content.shapes = (PlotShapes(x, y, paint, 6.0 if chosen else 1.5),)
+
+    def sizeHint(self) -> QSize:
+        return QSize(px(self, 72), px(self, 72))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(px(self, 48), px(self, 48))
+
+
+def _heat(values: np.ndarray, colours: Colours) -> np.ndarray:
+    """(rows, columns) residuals as (rows, columns, 3) uint8."""
+    pixels = residual(values, LayerStyle(dark=colours.name == "dark"))
+    return np.stack([(pixels >> shift) & 255 for shift in (16, 8, 0)], axis=-1).astype(np.uint8)

@@ -1,0 +1,1 @@
+"""Theme, stylesheet, colours, colour maps, icons, words for numbers."""

@@ -1,0 +1,1 @@
+"""The frame of the window: places, menus, actions, files, help."""

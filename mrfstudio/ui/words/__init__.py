@@ -1,0 +1,1 @@
+"""Words with equations in the window, in the colours of the theme."""

@@ -1,0 +1,1 @@
+"""Converge, in the window."""

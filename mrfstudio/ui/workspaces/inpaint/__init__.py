@@ -1,0 +1,1 @@
+"""Inpaint, in the window."""

@@ -1,0 +1,1 @@
+"""The Photograph workspace in the window."""

@@ -1,0 +1,1 @@
+"""Photographs repaired: what only this workspace shows."""

@@ -1,0 +1,104 @@
+"""One clone in the gallery: its average patch, an arrow to the side of IN, its number, hue and use."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from mrfstudio.engine.protocol.answers import CloneGallery
+from mrfstudio.ui.canvas.overlays import MOST_CLONES, LayerStyle, as_image, belief
+from mrfstudio.ui.style.colormaps import clone_colours
+from mrfstudio.ui.style.colours import Colours, colours_of
+from mrfstudio.ui.style.theme import px
+
+CLONE = Qt.ItemDataRole.UserRole
+"""The clone's number."""
+
+
+class CloneTile(QStyledItemDelegate):
+    """Draws tiles; pictures of patches are made once for each gallery and theme."""
+
+    def __init__(self, view: QListView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._pictures: dict[tuple[int, int, str], np.ndarray] = {}
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(px(self._view, 74), px(self._view, 80) + 2 * self._view.fontMetrics().height())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        gallery: CloneGallery = index.model().gallery  # type: ignore[attr-defined]  # the browser's own model
+        clone: int = index.data(CLONE)
+        colours = colours_of(self._view)
+        place = QRectF(option.rect)
+        state = option.state
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        if chosen or state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(QPen(QColor(colours.accent if chosen else colours.border), 2 if chosen else 1))
+            painter.setBrush(QColor(colours.accent_soft if chosen else colours.raised))
+            painter.drawRoundedRect(place.adjusted(1, 1, -1, -1), 4, 4)
+        margin = px(self._view, 6)
+        side = place.width() - 2 * margin
+        square = QRectF(place.left() + margin, place.top() + margin, side, side)
+        self._paint_patch(painter, square, gallery, clone, colours)
+        self._paint_text(painter, place, square, gallery, clone, colours)
+        painter.restore()
+
+    def _paint_patch(
+        self, painter: QPainter, square: QRectF, gallery: CloneGallery, clone: int, colours: Colours
+    ) -> None:
+        key = (id(gallery), clone, colours.name)
+        if key not in self._pictures:
+            if len(self._pictures) > 4 * MOST_CLONES:
+                self._pictures.clear()
+            look = LayerStyle(dark=colours.name == "dark")
+            self._pictures[key] = np.ascontiguousarray(belief(gallery.patches[clone], look))
+        painter.fillRect(square, QColor(colours.paper))
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)  # pixels are what is shown
+        painter.drawImage(square, as_image(self._pictures[key]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(colours.outline), 1))
+        painter.drawRect(square)
+        angle = float(gallery.ownership[clone])
+        if not math.isnan(angle):
+            _arrow(painter, square, angle, colours)
+
+    def _paint_text(
+        self, painter: QPainter, place: QRectF, square: QRectF, gallery: CloneGallery, clone: int, colours: Colours
+    ) -> None:
+        line, gap = self._view.fontMetrics().height(), px(self._view, 4)
+        swatch = QRectF(square.left(), square.bottom() + gap, line * 0.7, line * 0.7)
+        painter.setPen(QPen(QColor(colours.outline), 1))
+        painter.setBrush(QColor(*clone_colours(MOST_CLONES, colours.name == "dark")[clone % MOST_CLONES].tolist()))
+        painter.drawRect(swatch)
+        painter.setPen(QColor(colours.text))
+        text = QRectF(swatch.right() + gap, square.bottom() + gap - line * 0.15, place.width(), line)
+        painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, str(clone))
+        use = float(gallery.use[clone])
+        painter.setPen(QColor(colours.muted))
+        below = QRectF(square.left(), text.bottom(), square.width(), line)
+        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, f"{use:.1%}")
+        most = max(float(gallery.use.max()), 1e-12)
+        bar = QRectF(square.left(), below.bottom() + px(self._view, 1), square.width() * use / most, px(self._view, 3))
+        painter.fillRect(bar, QColor(colours.accent))
+
+
+def _arrow(painter: QPainter, square: QRectF, angle: float, colours: Colours) -> None:
+    """A short arrow from the middle towards the side of IN."""
+    length = square.width() * 0.3
+    along = QPointF(math.cos(angle), -math.sin(angle)) * length
+    across = QPointF(-along.y(), along.x()) * 0.35
+    start, tip = square.center(), square.center() + along
+    for colour, width in ((QColor(colours.paper), 4.5), (QColor(colours.text), 1.8)):
+        painter.setPen(QPen(colour, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        painter.drawLine(start, tip)
+        painter.drawLine(tip, tip - along * 0.45 + across)
+        painter.drawLine(tip, tip - along * 0.45 - across)

@@ -1,0 +1,1 @@
+"""What workspaces with a canvas or with lanes share."""

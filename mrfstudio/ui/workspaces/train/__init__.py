@@ -1,0 +1,1 @@
+"""Train, in the window."""

@@ -1,0 +1,35 @@
+"""What measurements are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mrfstudio import bench
+from mrfstudio.bench.measure import exponent, grown_megabytes
+
+
+def test_the_power_of_a_power_law_is_found() -> None:
+    sizes = [1.0, 2.0, 4.0, 8.0]
+    assert exponent(sizes, [3 * size**1.5 for size in sizes]) == pytest.approx(1.5)
+    assert exponent(sizes, [7.0] * 4) == pytest.approx(0.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not say")
+def test_memory_that_a_call_takes_is_measured() -> None:
+    grown = grown_megabytes(lambda: np.ones(12_500_000).sum())  # 100 MB, given back at once
+    assert grown is not None
+    assert 80 < grown < 140
+
+
+def test_every_script_of_a_peer_says_what_it_installs_and_does() -> None:
+    scripts = bench.peers()
+    assert {"pgmax", "pgmpy"} <= {script.PEER.name for script in scripts}
+    for script in scripts:
+        assert script.PEER.packages
+        assert script.PEER.tasks
+        for task in script.PEER.tasks:
+            assert task.tolerance > 0
+            assert task.inputs()

@@ -1,0 +1,44 @@
+"""The script that remakes a table of the query-training paper."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import boltzmann_table
+from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.run import run
+from tests.engine.helpers.boltzmann import random_machine
+
+
+def test_beliefs_by_sampling_are_near_the_exact_ones() -> None:
+    model = random_machine(0, 5, 3, scale=0.7).to(torch.float32)
+    rows = torch.randint(0, 2, (40, 5), generator=torch.Generator().manual_seed(0)).float()
+    unknown = torch.rand(40, 5, generator=torch.Generator().manual_seed(1)) < 0.5
+    found = boltzmann_table.gibbs_scores(model, rows, unknown, 0)
+    bits = 0.0
+    for row, asked in zip(rows, unknown, strict=True):
+        given = model.observe(row, ~asked)
+        state = run(Exact(), model, given).state
+        bits += float(model.bits(Exact().beliefs(model, given, state), row)[asked].sum())
+    assert found.targets == int(unknown.sum())
+    assert found.bits == pytest.approx(bits, rel=0.03)
+
+
+def test_the_table_leaves_a_dash_where_nothing_was_measured(tmp_path: Path) -> None:
+    entry = {
+        "set": "mushrooms", "model": "rbm", "learner": "query", "preset": "quick", "seed": 0, "epochs": 2.0, "steps": 8,
+        "training_seconds": 3.0, "cpu_seconds": 1.0, "ended": "time", "nce_bits": 0.25, "independent": 0.44,
+    }  # fmt: skip
+    (tmp_path / "a.table.json").write_text(json.dumps(entry), encoding="utf-8")
+    table = boltzmann_table._table(tmp_path)
+    assert "| mushrooms | 0 | 0.440 | 0.250 (0.124) | – (0.124) | – (0.159) | – (0.159) |" in table
+
+
+def test_processor_time_adds_up_over_the_parts_of_a_run(tmp_path: Path) -> None:
+    boltzmann_table.Stopwatch(tmp_path / "a.cpu").write()
+    (tmp_path / "a.cpu").write_text("100.0", encoding="ascii")
+    assert 100 <= boltzmann_table.Stopwatch(tmp_path / "a.cpu").write() < 101

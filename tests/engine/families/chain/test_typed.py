@@ -1,0 +1,65 @@
+"""A text under a chain: the graph's beliefs are the chain's posteriors, and what is forbidden is impossible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from mrfstudio.engine.families.chain.model import Chain, ChainError
+from mrfstudio.engine.families.chain.typed import typed
+from mrfstudio.engine.families.lattices import LATTICES
+from mrfstudio.engine.files.open_model import open_fitting
+from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.workspaces.converge.neighbours import neighbour_beliefs
+from mrfstudio.engine.workspaces.workspace import LaneView
+
+
+def shipped(name: str) -> Chain:
+    model = open_fitting(name, LATTICES)
+    assert isinstance(model, Chain)
+    return model
+
+
+@pytest.mark.parametrize("name", ["letters", "letters-3"])
+def test_the_lattice_says_what_the_recursion_says(name: str) -> None:
+    model = shipped(name)
+    found = typed(model, "the end")
+    graph, nothing = found.graph, found.graph.no_evidence()
+    state = run(Exact(), graph, nothing, Limits(iterations=1)).state
+    beliefs = np.stack(graph.unpack(Exact().beliefs(graph, nothing, state)))
+    with torch.no_grad():
+        emissions = model.emissions(torch.tensor([model.encoded("the end")]))
+    assert np.allclose(beliefs, model.posteriors(emissions, torch.tensor([7]))[0].numpy(), atol=1e-9)
+    assert "".join(found.columns) == "the end"
+
+
+def test_steps_between_columns_are_beliefs_of_pairs() -> None:
+    found = typed(shipped("letters"), "ab cd")
+    graph, algorithm = found.graph, BeliefPropagation()
+    nothing = graph.no_evidence()
+    state = run(algorithm, graph, nothing, Limits(iterations=30, tolerance=1e-12)).state
+    steps = neighbour_beliefs(LaneView(None, graph, algorithm, nothing, state))  # type: ignore[arg-type]
+    marginals = np.stack(graph.unpack(algorithm.beliefs(graph, nothing, state)))
+    assert steps.shape == (4, 6, 6)
+    assert np.allclose(steps.sum(2), marginals[:-1], atol=1e-5)
+    assert np.allclose(steps.sum(1), marginals[1:], atol=1e-5)
+
+
+def test_a_forbidden_state_is_impossible_and_others_answer() -> None:
+    model = shipped("letters")
+    beliefs = []
+    for forbidden in ((), ((1, 0),)):
+        graph = typed(model, "bad", forbidden).graph
+        state = run(BeliefPropagation(), graph, graph.no_evidence(), Limits(iterations=20)).state
+        beliefs.append(np.stack(graph.unpack(BeliefPropagation().beliefs(graph, graph.no_evidence(), state))))
+    assert beliefs[1][1, 0] == 0
+    assert beliefs[0][1, 0] > 0.01
+    assert np.abs(beliefs[1][0] - beliefs[0][0]).max() > 1e-6
+
+
+def test_nothing_typed_is_refused() -> None:
+    with pytest.raises(ChainError, match="type a few letters"):
+        typed(shipped("letters"), "")

@@ -1,0 +1,127 @@
+"""The shipped model for drawings of any size: what it fills, what hints decide, and what it says it does not know."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT
+from mrfstudio.engine.data.drawn.drawing import circle_angles, fill, polar
+from mrfstudio.engine.data.drawn.figure_drawing import any_kind, scene
+from mrfstudio.engine.data.drawn.figures import DENSITY, NO_HINT, labelled, seen_of
+from mrfstudio.engine.families.grid.doubt import settled, unlike
+from mrfstudio.engine.families.grid.model import GridMRF
+from mrfstudio.engine.families.grid.query import label_log_beliefs
+from mrfstudio.engine.files.open_model import open_model
+from mrfstudio.engine.graphs.evidence import Evidence
+
+Picture = NDArray[np.uint8]
+
+
+@pytest.fixture(scope="module")
+def model() -> GridMRF:
+    opened = open_model("grid-any", "grid")
+    assert isinstance(opened, GridMRF)
+    assert opened.start == "coarse"
+    return opened
+
+
+def circle(size: float, canvas: int) -> Picture:
+    """Labels of a circle in the middle of a canvas."""
+    return labelled(fill([(polar(0.5, circle_angles(256)) - 0.5) * size + canvas / 2], canvas))
+
+
+def drawn(labels: Picture) -> Picture:
+    """Its contour: 0 is seen."""
+    return np.where(labels == CONTOUR, 0, 1).astype(np.uint8)
+
+
+def inside(model: GridMRF, evidence: Evidence, iterations: int = 100) -> NDArray[np.bool_]:
+    """Where IN is the most probable label, (H, W)."""
+    return np.asarray(label_log_beliefs(model, evidence, iterations)[0].argmax(-1) == IN)
+
+
+def overlap(found: NDArray[np.bool_], labels: Picture) -> float:
+    true = labels == IN
+    return float((found & true).sum() / (found | true).sum())
+
+
+def square(labels: Picture, middle: tuple[int, int], label: int) -> Picture:
+    """A hint of 3×3 pixels."""
+    hints = np.full(labels.shape, NO_HINT, np.uint8)
+    hints[middle[0] - 1 : middle[0] + 2, middle[1] - 1 : middle[1] + 2] = label
+    return hints
+
+
+@pytest.mark.parametrize(("size", "canvas"), [(8, 30), (24, 64), (40, 128), (100, 128)])
+def test_circles_of_every_size_fill_and_stay(model: GridMRF, size: int, canvas: int) -> None:
+    labels = circle(size, canvas)
+    evidence = model.evidence_from_image(drawn(labels))
+    found = inside(model, evidence)
+    assert overlap(found, labels) > 0.98
+    if canvas <= 64:
+        assert (inside(model, evidence, 500) == found).all()
+
+
+def test_noisy_figures_fill_for_the_most_part(model: GridMRF) -> None:
+    scores = []
+    for index in range(10):
+        draw = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(index,)))
+        labels = labelled(scene(any_kind(draw), draw, float(draw.uniform(16, 32)), 48).figure)
+        noisy = seen_of(labels, draw, 0.2, DENSITY)
+        scores.append(overlap(inside(model, model.evidence_from_image(noisy)), labels))
+    assert np.mean(scores) > 0.8
+
+
+def test_a_hint_fills_a_closed_contour_however_wide(model: GridMRF) -> None:
+    labels = circle(100, 128)
+    evidence = model.evidence_from_image(drawn(labels))
+    for middle, label in (((64, 64), IN), ((64, 20), IN), ((4, 4), OUT)):
+        hinted = model.with_hints(evidence, square(labels, middle, label))
+        assert overlap(inside(model, hinted), labels) > 0.98
+
+
+def test_two_hints_decide_a_drawing_with_a_gap(model: GridMRF) -> None:
+    labels = circle(60, 96)
+    seen = drawn(labels)
+    seen[46:51, 60:] = 1  # a gap of 5 pixels
+    hints = np.minimum(square(labels, (48, 48), IN), square(labels, (48, 91), OUT))
+    hinted = model.with_hints(model.evidence_from_image(seen), hints)
+    assert overlap(inside(model, hinted), labels) > 0.95
+
+
+def test_soft_hints_weigh_by_their_strength(model: GridMRF) -> None:
+    labels = circle(20, 40)
+    seen = drawn(labels)
+    seen[16:25, 24:] = 1  # a wide gap: what the drawing means is open
+    shares = []
+    for strength in (0.5, 2.0, 6.0):
+        log = model.evidence_from_image(seen).log_potentials.clone()
+        log[18:23, 16:21, OUT] += strength
+        shares.append(float(inside(model, Evidence(log))[labels == IN].mean()))
+    assert shares[0] > 0.98
+    assert shares[0] > shares[1] + 0.05 > shares[2] + 0.08
+
+
+def test_the_model_doubts_what_it_did_not_learn(model: GridMRF) -> None:
+    row, column = np.indices((64, 64))
+    board = np.where(((row // 6 + column // 6) % 2 == 1), IN, OUT).astype(np.uint8)
+    crossing = ((row + 2 * column) % 17 == 0) | ((3 * row - column) % 23 == 0)
+    pictures = {
+        "circle": drawn(circle(30, 64)),
+        "board": drawn(labelled(board == IN)),
+        "hatching": np.where(crossing, 0, 1).astype(np.uint8),
+    }
+    said = {}
+    with torch.no_grad():
+        for name, picture in pictures.items():
+            evidence = model.evidence_from_image(picture)
+            said[name] = unlike(model, evidence, settled(model, evidence, model.iterations))
+    assert said["circle"] is None
+    assert said["board"] is not None
+    assert said["hatching"] is not None
+    assert math.isfinite(model.likeness["most_undecided"] if model.likeness else math.inf)

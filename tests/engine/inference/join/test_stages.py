@@ -1,0 +1,117 @@
+"""What `auto` tries on graphs that are dense or large: an answer first, and nothing that does not fit into the time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.ising import ising_grid
+from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.join import auto, orders, stages
+from mrfstudio.engine.inference.join.auto import Auto, AutoState, hellinger, plan
+from mrfstudio.engine.inference.join.large_orders import smallest_first
+from mrfstudio.engine.inference.join.orders import along, best_order
+from mrfstudio.engine.inference.join.reduction import reduced
+from mrfstudio.engine.inference.join.tables import MANY, Axes, contraction
+from mrfstudio.engine.inference.run import Limits, run
+
+
+def complete_bipartite(side: int, coupling: float = 0.1) -> FactorGraph:
+    draw = np.random.default_rng(side)
+    ising = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    pairs = [((a, side + b), draw.normal(0, coupling) * ising) for a in range(side) for b in range(side)]
+    fields = [((v,), draw.normal(0, 0.5, 2)) for v in range(2 * side)]
+    return FactorGraph.from_factors([2] * (2 * side), [*fields, *pairs])
+
+
+def test_a_complete_bipartite_graph_has_an_answer_before_clusters_are_tried() -> None:
+    graph = complete_bipartite(90)
+    found = plan(Auto(seconds=5.0), graph, graph.no_evidence())
+    assert found[0].algorithm.name == "bp"
+    assert not any(stage.exact for stage in found)
+    assert sum(stage.whole for stage in found) < 2 * 5.0
+
+
+def test_every_stage_of_a_plan_fits_into_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "RATE", 1e6)
+    graph = ising_grid(12, 12, seed=2)
+    found = plan(Auto(seconds=3.0), graph, graph.no_evidence())
+    assert sum(stage.whole for stage in found[1:]) <= 3.0
+    longer = plan(Auto(seconds=30.0), graph, graph.no_evidence())
+    assert longer[-1].algorithm.bits > found[-1].algorithm.bits  # type: ignore[attr-defined]
+
+
+def test_a_huge_factor_gives_belief_propagation_fewer_iterations() -> None:
+    wide = FactorGraph.from_factors([2] * 16, [(tuple(range(16)), np.zeros((2,) * 16))])
+    few, many = (stages.flooding(wide, seconds).iterations for seconds in (0.01, 100.0))
+    assert stages.ENOUGH <= few < many <= stages.ROUNDS
+
+
+def test_an_answer_that_settled_is_not_given_up_for_one_that_swings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 11.0)
+    graph = ising_grid(12, 12, coupling=0.7, field=0.2, seed=1)
+    given = graph.no_evidence()
+    usual = run(Auto(), graph, given, Limits(iterations=100)).state
+    monkeypatch.setattr(auto, "CALM", math.inf)
+    monkeypatch.setattr(auto, "WILD", -1.0)
+    kept = run(Auto(), graph, given, Limits(iterations=100)).state
+    assert isinstance(usual, AutoState)
+    assert isinstance(kept, AutoState)
+    assert "2^11" in usual.picked
+    assert "2^8" in kept.picked
+    assert kept.error == pytest.approx(hellinger(graph, kept.answer, usual.answer))
+
+
+def test_auto_on_a_dense_graph_is_no_further_from_the_truth_than_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 11.0)
+    graph = complete_bipartite(11, 0.3)
+    given = graph.no_evidence()
+    right = Exact().beliefs(graph, given, run(Exact(), graph, given).state)
+    chosen = Auto(seconds=20.0)
+    state = run(chosen, graph, given, Limits(iterations=300)).state
+    assert isinstance(state, AutoState)
+    assert 0 < hellinger(graph, chosen.beliefs(graph, given, state), right) <= state.error
+
+
+@pytest.mark.parametrize("graph", [ising_grid(1, 40, seed=1), ising_grid(6, 7, seed=1), complete_bipartite(8)])
+def test_the_quick_order_of_large_graphs_costs_what_it_says(
+    graph: FactorGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = reduced(graph, graph.no_evidence())
+    variables, width, entries = smallest_first(problem)
+    found = along(problem, variables)
+    assert found is not None
+    assert found.width == pytest.approx(width)
+    monkeypatch.setattr(orders, "LARGE", 0)
+    assert best_order(problem).variables == tuple(variables)
+    assert entries >= 2.0**width
+
+
+def test_an_order_without_hope_still_has_every_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = complete_bipartite(12)
+    problem = reduced(graph, graph.no_evidence())
+    monkeypatch.setattr(orders, "HOPELESS", 6.0)
+    found = best_order(problem)
+    assert sorted(found.variables) == sorted(problem.unary)
+    assert found.width > 6.0
+
+
+@pytest.mark.parametrize("variables", [4, 11])
+def test_sums_of_many_products_are_those_of_their_joint_table(variables: int) -> None:
+    draw = np.random.default_rng(variables)
+    axes = Axes((2,) * variables)
+    pairs = [tuple(sorted(draw.choice(variables, 2, replace=False).tolist())) for _ in range(2 * MANY)]
+    masks = [(1 << a) | (1 << b) for a, b in pairs]
+    tables = [draw.random(axes.laid(mask)) for mask in masks]
+    joint = np.ones((2,) * variables)
+    for table in tables:
+        joint = joint * table
+    for kept in (0, 1, 0b1010):
+        rest = tuple(axis for axis in range(variables) if not kept >> axis & 1)
+        np.testing.assert_allclose(contraction(axes, masks, kept)(tables), joint.sum(rest), rtol=1e-10)

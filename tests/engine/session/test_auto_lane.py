@@ -1,0 +1,68 @@
+"""`auto` and join graphs in a session: evidence that changes under way, files, and what the badge says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mrfstudio.engine.files.sessions.session_file import load_session, save_session
+from mrfstudio.engine.inference.join import stages
+from mrfstudio.engine.inference.join.auto import AutoState
+from mrfstudio.engine.protocol.commands import NewGraph, SetAlgorithm, SetEvidence, SetLimits, Step
+from mrfstudio.engine.workspaces.studio import Studio
+from tests.engine.helpers.sessions import run
+
+
+@pytest.fixture
+def studio() -> Studio:
+    return Studio({})
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "join-graph"])
+def test_evidence_may_change_while_clusters_are_at_work(studio: Studio, algorithm: str) -> None:
+    session = studio.session("graph")
+    parameters = {"bits": 3.0} if algorithm == "join-graph" else {}
+    for command in (NewGraph("grid", {"rows": 5, "columns": 5}), SetLimits(100, 1e-6)):
+        session.apply(command)
+    session.apply(SetAlgorithm(0, algorithm, parameters))
+    session.apply(Step(2))
+    run(session)
+    session.apply(SetEvidence((7,), 1))
+    assert run(session)[-1].lanes[0].status != "stopped"  # new evidence under what was computed before
+    session.apply(Step(30))
+    assert run(session)[-1].lanes[0].status != "stopped"
+    lane = session.point.lanes[0]
+    given = session.workspace.evidence(session.document, lane.model)
+    assert lane.state is not None
+    beliefs = lane.algorithm.beliefs(lane.model, given, lane.state)
+    assert lane.model.unpack(beliefs)[7][1] == pytest.approx(1.0)
+
+
+def test_a_session_with_a_plan_half_done_is_saved_and_goes_on(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 11.0)
+    session = studio.session("graph")
+    session.apply(NewGraph("grid", {"rows": 12, "columns": 12}))
+    for command in (SetLimits(100, 1e-6), SetAlgorithm(0, "auto", {}), Step(13)):
+        session.apply(command)
+    run(session)
+    before = session.point.lanes[0].state
+    assert isinstance(before, AutoState)
+    assert before.stage == 1
+    save_session(session, tmp_path / "half.mrfs")
+    again = load_session(tmp_path / "half.mrfs")
+    after = again.point.lanes[0].state
+    assert isinstance(after, AutoState)
+    np.testing.assert_array_equal(before.answer, after.answer)
+    for each in (session, again):
+        each.apply(Step(20))
+        run(each)
+    ends = [each.point.lanes[0].state for each in (session, again)]
+    assert isinstance(ends[0], AutoState)
+    assert isinstance(ends[1], AutoState)
+    assert ends[0].source == 1
+    np.testing.assert_array_equal(ends[0].answer, ends[1].answer)

@@ -1,0 +1,191 @@
+"""Ready for a GPU that nobody here has: every kernel and every learner says where its tensors are."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.ising import ising_grid
+from mrfstudio.engine.inference.algorithm import Algorithm, Kernel, kernels
+from mrfstudio.engine.registry import ALGORITHMS, LEARNERS, MODELS
+from mrfstudio.engine.training.learner import BatchContext, Learner, TensorSource, TrainingData
+from tests.engine.helpers.devices import elsewhere
+from tests.engine.helpers.graphs import random_factors
+from tests.places import ROOT
+
+CARDS: dict[str, dict[str, Any]] = {
+    "grid": {"clones": [2, 1, 1], "connectivity": 8, "tying": "free", "label_names": ["CONTOUR", "OUT", "IN"]},
+    "rbm": {"visible": 6, "hidden": 3, "second": 0, "image_shape": [2, 3]},
+    "dbm": {"visible": 6, "hidden": 3, "second": 2, "image_shape": [2, 3]},
+    "grbm": {"image_shape": [2, 3], "hidden": 4, "variance": "learned", "floor": 0.1},
+    "crbm": {"visible": 6, "features": 6, "hidden": 2, "image_shape": [2, 3], "decoder": "mean-field"},
+    "scored-grid": {"labels": 2, "channels": 1, "features": 2},
+    "ising": {"edges": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], "nodes": 6, "sharing": "none", "shape": None},
+    "factor-graph": {"cardinalities": [2] * 6, "scopes": [[[0, 1], [2, 3], [4, 5]]], "positions": [[0, 1, 2]],
+                     "classes": None, "unary": "free"},
+}  # fmt: skip
+BITS = torch.rand(8, 2, 3, generator=torch.Generator().manual_seed(1)) > 0.5
+
+
+def small(kind: str) -> Any:
+    model = MODELS[kind].restore(CARDS[kind])
+    draws = torch.Generator().manual_seed(0)
+    for tensor in model.tensors().values():
+        with torch.no_grad():
+            tensor.add_(0.01 * torch.randn(tensor.shape, generator=draws))
+        tensor.requires_grad_()
+    return model
+
+
+def data_of(kind: str) -> dict[str, torch.Tensor]:
+    bits = BITS.to(torch.uint8)
+    if kind in ("ising", "factor-graph"):
+        return {"x": BITS.reshape(8, 6).to(torch.int8) * (2 if kind == "ising" else 1) - (1 if kind == "ising" else 0)}
+    if kind == "scored-grid":
+        return {"images": bits, "pictures": 255 * bits.unsqueeze(-1)}
+    scale = 1 if kind == "grid" else 255
+    return {"images": scale * bits, "noisy_images": scale * bits}
+
+
+def test_every_kind_says_the_shapes_of_its_tensors_before_they_are_made() -> None:
+    assert set(CARDS) <= set(MODELS.names())
+    for kind, card in CARDS.items():
+        model = MODELS[kind].restore(card)
+        expected = MODELS[kind].shapes(model.hyperparameters())
+        assert expected, kind
+        found = {name: tuple(tensor.shape) for name, tensor in model.tensors().items()}
+        assert {name: found[name] for name in expected} == expected, kind
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
+
+
+def models() -> Iterator[tuple[str, Any, Any]]:
+    ising = ising_grid(3, 3, seed=7)
+    mixed = FactorGraph.from_factors(*random_factors(0, variables=5, factors=6, strength=0.6))
+    yield "ising graph", ising, ising.evidence({0: 1})
+    yield "mixed graph", mixed, mixed.evidence({0: 1})
+    for kind in ("rbm", "dbm"):
+        machine = MODELS[kind].restore(CARDS[kind])
+        yield kind, machine, machine.no_evidence()
+    pixels = MODELS["grbm"].restore(CARDS["grbm"])
+    grey = torch.zeros(2, 3)
+    yield "grbm", pixels, pixels.evidence_from_image(grey, BITS[0])
+    grid = MODELS["grid"].restore(CARDS["grid"])
+    yield "grid", grid, grid.evidence_from_image(BITS[0])
+    scored = MODELS["scored-grid"].restore(CARDS["scored-grid"]).field(torch.zeros(2, 1, 2, 3)[:1])
+    yield "scores", scored, Evidence(torch.zeros(1, 2, 3, 2))
+
+
+def pairs() -> list[Any]:
+    found = []
+    for name, model, evidence in models():
+        for cls in ALGORITHMS:
+            algorithm: Algorithm = cls()  # type: ignore[assignment]
+            for kernel in kernels(algorithm, model) if algorithm.supports(model) is None else ():
+                title = f"{algorithm.name}-{type(kernel).__name__}-{name}"
+                found.append(pytest.param(algorithm, kernel, model, evidence, id=title))
+    return found
+
+
+@pytest.mark.parametrize(("algorithm", "kernel", "model", "evidence"), pairs())
+def test_a_kernel_makes_its_tensors_where_the_model_is(
+    algorithm: Algorithm, kernel: Kernel, model: Any, evidence: Any
+) -> None:
+    with torch.no_grad(), elsewhere():
+        state = kernel.init(algorithm, model, evidence)
+        for _ in range(2):
+            state = kernel.step(algorithm, model, evidence, state)
+        beliefs = kernel.beliefs(algorithm, model, evidence, state)
+    assert beliefs.device.type == "cpu"
+    assert bool(torch.isfinite(beliefs).all())
+
+
+# Learners -------------------------------------------------------------------------------------------------------------
+
+
+def trainings() -> list[Any]:
+    found = []
+    for kind in CARDS:
+        model = small(kind)
+        for cls in LEARNERS:
+            learner: Learner = cls()  # type: ignore[assignment]
+            if learner.supports(model) is None:
+                found.append(pytest.param(kind, learner, id=f"{kind}-{cls.name}"))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "learner"), trainings())
+def test_a_learner_makes_its_tensors_where_the_model_is(kind: str, learner: Learner) -> None:
+    model = small(kind)
+    data = TrainingData(TensorSource(**data_of(kind)), None, {}, kind)
+    state = learner.start(model, data, 0)
+    batch = data.train[torch.arange(4)]
+    with elsewhere():
+        result = learner.batch(model, batch, state, BatchContext(0, 0, 0, 4, slice(0, 4)))
+    assert math.isfinite(result.loss)
+
+
+# The lint -------------------------------------------------------------------------------------------------------------
+
+STEPS = ("init", "step", "beliefs", "batch")
+
+
+def waits(source: str) -> list[str]:
+    """Calls of `.numpy()` and `.item()` in functions called like those of a kernel or learner."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name in STEPS:
+            found += [
+                f"{node.name}: line {call.lineno}: .{call.func.attr}()"
+                for call in ast.walk(node)
+                if isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Attribute)
+                and call.func.attr in ("numpy", "item")
+                and not call.args
+            ]
+    return found
+
+
+def test_the_lint_sees_what_it_looks_for() -> None:
+    assert waits("class A:\n def step(self):\n  return self.x.item()\n") == ["step: line 3: .item()"]
+    assert waits("class A:\n def other(self):\n  return self.x.item()\n") == []
+
+
+def test_steps_wait_for_no_number_of_the_device() -> None:
+    engine = ROOT / "mrfstudio" / "engine"
+    folders = [engine / name for name in ("inference", "families", "training", "workspaces")]
+    declared = {Path(inspect.getfile(type(k))) for k in _all_kernels() if k.on_cpu}
+    faults = [
+        f"{path.relative_to(ROOT)}: {fault}"
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
+        if path not in declared
+        for fault in waits(path.read_text(encoding="utf-8"))
+    ]
+    assert faults == []
+
+
+def test_a_cpu_kernel_names_an_algorithm_that_answers_in_torch() -> None:
+    for kernel in _all_kernels():
+        if kernel.on_cpu:
+            twins = kernels(ALGORITHMS[kernel.on_cpu](), ising_grid(2, 2))  # type: ignore[arg-type]
+            assert twins, type(kernel).__name__
+            assert not any(twin.on_cpu for twin in twins), type(kernel).__name__
+
+
+def _all_kernels() -> list[Kernel]:
+    from mrfstudio.engine.inference import algorithm
+
+    ALGORITHMS.load_all()
+    MODELS.load_all()
+    return [each.kernel for each in algorithm._KERNELS]

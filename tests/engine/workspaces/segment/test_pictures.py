@@ -1,0 +1,42 @@
+"""Contours of a person's picture: at which size nothing that matters is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mrfstudio.engine.workspaces.segment.pictures import SIDES, contour_picture, fitting_side
+
+
+def boxes(side: int, count: int, line: int) -> np.ndarray:
+    """`count` × `count` boxes drawn with lines of `line` pixels on a sheet (side, side)."""
+    ink = np.zeros((side, side), np.bool_)
+    step = side // (count + 1)
+    for k in range(1, count + 2):
+        at = k * step - step // 2
+        ink[at : at + line, step // 2 : step // 2 + count * step + line] = True
+        ink[step // 2 : step // 2 + count * step + line, at : at + line] = True
+    return ink
+
+
+def test_one_large_box_needs_few_pixels_and_many_small_ones_more() -> None:
+    one, many = boxes(600, 1, 6), boxes(600, 24, 3)
+    assert fitting_side(one) == SIDES[0]
+    assert fitting_side(many) > SIDES[1]
+
+
+def test_a_small_drawing_keeps_its_size() -> None:
+    assert fitting_side(boxes(40, 1, 1)) == 40
+
+
+def test_no_region_is_lost_at_the_size_that_is_chosen() -> None:
+    from scipy import ndimage
+
+    grey = np.where(boxes(500, 10, 3), 0.0, 1.0)
+    picture = contour_picture(grey, longest=None)
+    assert ndimage.label(picture.observed)[1] == 101  # every box, and what lies around them
+
+
+@pytest.mark.parametrize("side", [64, 200])
+def test_a_side_that_is_asked_for_is_kept(side: int) -> None:
+    assert contour_picture(np.where(boxes(500, 2, 3), 0.0, 1.0), longest=side).observed.shape == (side, side)

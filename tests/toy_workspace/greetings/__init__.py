@@ -1,0 +1,1 @@
+"""A workspace of another package, as small as one can be."""
