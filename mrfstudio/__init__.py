@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "Answer",
     "Cut",

@@ -102,6 +102,13 @@ def test_the_window_sees_of_the_engine_only_what_is_kept_free_of_torch():
     assert {"torch", "scipy"} <= set(light["forbidden_modules"]) <= set(window["forbidden_modules"])
 
 
-def test_the_citation_is_of_this_version():
-    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
-    assert f"version: {mrfstudio.__version__}" in lines
+def test_citation_changelog_and_package_are_of_the_same_version_and_day():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {mrfstudio.__version__}\n" in citation
+    day = re.search(r"^date-released: (.+)$", citation, re.M)
+    assert day
+    released = re.findall(r"^## \[(\d.*)\] - (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert released[0] == (mrfstudio.__version__, day[1])
+    assert len(released) > 1
+    versions = [tuple(int(part) for part in version.split(".")) for version, _ in released]
+    assert versions == sorted(versions, reverse=True)
