@@ -59,9 +59,9 @@ class Set:
 
 
 SETS = {
-    "adult": Set("binary_adult.npz", rate=0.01, quick=100.0, rbm=0.167, dbm=0.169, pcd_bp=0.215, pcd_gibbs=0.218),
+    "adult": Set("binary_adult.npz", rate=0.01, quick=200.0, rbm=0.167, dbm=0.169, pcd_bp=0.215, pcd_gibbs=0.218),
     "connect4": Set("binary_connect4.npz", quick=40.0, rbm=0.148, dbm=0.146, pcd_bp=0.285, pcd_gibbs=0.288),
-    "digits": Set("binary_digits.npz", quick=100.0, rbm=0.472, dbm=0.471, pcd_bp=0.530, pcd_gibbs=0.516),
+    "digits": Set("binary_digits.npz", quick=150.0, rbm=0.472, dbm=0.471, pcd_bp=0.530, pcd_gibbs=0.516),
     "dna": Set("binary_dna.npz", rate=0.01, quick=60.0, rbm=0.766, dbm=0.765, pcd_bp=0.763, pcd_gibbs=0.765),
     "mushrooms": Set("binary_mushrooms.npz", quick=150.0, rbm=0.124, dbm=0.124, pcd_bp=0.159, pcd_gibbs=0.159),
     "nips": Set(
@@ -75,14 +75,13 @@ SETS = {
         pcd_bp=0.801,
         pcd_gibbs=0.804,
     ),
-    "ocr": Set("binary_ocr_letters.npz", quick=25.0, rbm=0.377, dbm=0.379, pcd_bp=0.428, pcd_gibbs=0.427),
+    "ocr": Set("binary_ocr_letters.npz", quick=50.0, rbm=0.377, dbm=0.379, pcd_bp=0.428, pcd_gibbs=0.427),
     "web": Set("binary_web_w8a.npz", 100, quick=1.0, rbm=0.133, dbm=0.133, pcd_bp=0.140, pcd_gibbs=0.144),
 }
 QUICK: dict[str, Any] = {
     "batch_size": 100,
     "start_scale": 0.05,
     "start_temperature": 1.0,
-    "patience": 10,
 }
 """Smaller batches and a larger, falling rate: most of the way in a few minutes."""
 

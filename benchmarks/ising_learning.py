@@ -151,16 +151,16 @@ def markdown(kept: Kept) -> str:
             continue
         published = dict(task.published)
         truth = next(iter(measured.values()))["true_nll"]
-        lines += ["", f"## {task.title}", "", "| method | NLL | [Liu20] | CPU s |", "|---|---|---|---|"]
-        lines.append(f"| True | {truth:.3f} | {_number(published.get('True'))} | |")
+        lines += ["", f"## {task.title}", "", "| method | NLL ([Liu20]) | CPU s |", "|---|---|---|"]
+        lines.append(f"| True | {truth:.3f}{_printed(published.get('True'))} | |")
         for method, found in measured.items():
-            own, printed = _number(found["nll"]), _number(published.get(method))
-            lines.append(f"| {method} | {own} | {printed} | {found['cpu_seconds']:.0f} |")
+            own = f"{found['nll']:.3f}{_printed(published.get(method))}"
+            lines.append(f"| {method} | {own} | {found['cpu_seconds']:.0f} |")
     return "\n".join(lines) + "\n"
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+def _printed(value: float | None) -> str:
+    return "" if value is None else f" ({value:g})"
 
 
 def _options() -> argparse.Namespace:

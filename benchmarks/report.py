@@ -17,11 +17,11 @@ from mrfstudio.engine.files.model_file import read_card, shipped_models
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results.md"
 INSTALLED = ROOT / "benchmarks" / "results" / "installing.json"
-BESIDE = ("regions.md", "region_minima.md", "saddle.md")
+BESIDE = ("regions.md", "region_variants.md", "region_minima.md", "saddle.md")
 LONGEST_LIST = 6
 """Scores of a card that the table of models shows; the card has all."""
 NUMBER = r"-?\d+(?:\.\d+)?"
-WITH_PRINT = re.compile(rf"^({NUMBER}) \(({NUMBER})\)$")  # what came out here, what was printed
+WITH_PRINT = re.compile(rf"^({NUMBER})(?: ± {NUMBER})? \(({NUMBER})\)$")  # what came out here, what was printed
 INTRODUCTION = """# Results
 
 Made by `python benchmarks/report.py` from what the scripts in `benchmarks` and the cards of the models have kept; each
@@ -53,17 +53,20 @@ def section(text: str) -> str:
 
 
 def judged(cells: list[str], header: list[str]) -> list[str]:
-    """A row of a table of errors or bits, where less is better."""
+    """A row of a table: less is better, but for correlations ρ."""
     found = list(cells)
     for column, cell in enumerate(cells):
         match = WITH_PRINT.match(cell)
-        if match and float(match[1]) > float(match[2]):
+        if match and worse(match[1], match[2], header[column] if column < len(header) else ""):
             found[column] = f"**{cell}**"
-        if header[column : column + 1] == ["paper"] and re.fullmatch(NUMBER, cell):
-            here = column - 2  # all pixels, changed pixels, paper
-            if re.fullmatch(NUMBER, cells[here]) and float(cells[here]) > float(cell):
-                found[here] = f"**{cells[here]}**"
     return found
+
+
+def worse(here: str, printed: str, title: str) -> bool:
+    """Whether a number is worse than print, at the digits of whichever has fewer."""
+    digits = min(len(text.partition(".")[2]) for text in (here, printed))
+    ahead = round(float(here), digits) - round(float(printed), digits)
+    return (-ahead if "ρ" in title else ahead) > 0
 
 
 def models() -> str:

@@ -17,7 +17,8 @@ def add(commands: Any) -> None:
     parser.add_argument("model", metavar="NAME|PATH", help="a shipped model's name or a model file")
     parser.add_argument("--data", required=True, metavar="NAME[:PATH]", help="such as border:FILE.npz")
     parser.add_argument("--split", choices=("test", "val", "train"), default="test", help="default test")
-    parser.add_argument("--queries", metavar="KIND", help="uniform:P, patch:HxW, half:SIDE, mask:FILE; several with +")
+    asked = "uniform:P, one, patch:HxW, half:SIDE, mask:FILE; several with +"
+    parser.add_argument("--queries", metavar="KIND", help=asked)
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N images")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of random queries (default 0)")
     parser.add_argument(

@@ -16,11 +16,19 @@ def test_numbers_worse_than_print_become_bold() -> None:
     assert "| b | 0.140 (0.148) |" in report.section(kept)
 
 
-def test_a_column_of_the_paper_judges_the_one_of_all_pixels_before_it() -> None:
-    kept = "| method | all | changed | paper |\n|---|---|---|---|\n| LR | 1.9 | 13 | 1.8 |\n| MF | 1.7 | 11 | 1.8 |\n"
+def test_deviations_and_digits_do_not_hide_what_is_worse() -> None:
+    kept = "| set | ℓ1 |\n|---|---|\n| a | 0.2004 ± 0.1089 (0.181) |\n| b | 0.1814 ± 0.1 (0.181) |\n"
     rows = report.section(kept).splitlines()
-    assert rows[2] == "| LR | **1.9** | 13 | 1.8 |"
-    assert rows[3] == "| MF | 1.7 | 11 | 1.8 |"
+    assert rows[2] == "| a | **0.2004 ± 0.1089 (0.181)** |"
+    assert rows[3] == "| b | 0.1814 ± 0.1 (0.181) |"  # the same as far as print goes
+
+
+def test_more_is_better_of_correlations_alone() -> None:
+    kept = "| n | BP, ρ | BP, ℓ1 |\n|---|---|---|\n| 25 | 0.996 (0.950) | 0.1 (0.2) |\n"
+    kept += "| 9 | 0.90 (0.95) | 0.3 (0.2) |\n"
+    rows = report.section(kept).splitlines()
+    assert rows[2] == "| 25 | 0.996 (0.950) | 0.1 (0.2) |"
+    assert rows[3] == "| 9 | **0.90 (0.95)** | **0.3 (0.2)** |"
 
 
 def test_headings_go_one_level_down() -> None:

@@ -3,6 +3,7 @@
 A query distribution is a frozen value that draws masks, True where a node is unknown and asked for. It is written as
 
     uniform:P               each node with probability P
+    one                     a single node, given all others
     patch:HxW               a rectangle of H rows and W columns, anywhere in the picture
     half:left|right|top|bottom
     mask:FILE               the white part of a picture, such as one painted by a person
@@ -28,8 +29,8 @@ from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.training.learner import BatchContext
 
 SIDES = ("left", "right", "top", "bottom")
-SPELLING = "uniform:P, patch:HxW, half:left|right|top|bottom, mask:FILE, or several joined by +"
-_PARTS = re.compile(r"\+(?=(?:uniform|patch|half|mask):)")  # a file's name may hold a plus
+SPELLING = "uniform:P, one, patch:HxW, half:left|right|top|bottom, mask:FILE, or several joined by +"
+_PARTS = re.compile(r"\+(?=(?:uniform|patch|half|mask):|one(?:\+|$))")  # a file's name may hold a plus
 
 
 class QueryError(StudioError):
@@ -72,6 +73,27 @@ class Uniform(Queries):
 
     def draw(self, count: int, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
         return torch.rand(count, *shape, generator=generator, device="cpu") < self.probability
+
+
+@dataclass(frozen=True)
+class One(Queries):
+    """One node, all equally likely, given all others.
+
+    Without hidden variables, or in an RBM at temperature 1, messages about it are exact, so that the loss of query
+    training is on average the pseudolikelihood (Besag 1975; [QT21], *Connection with Pseudo-likelihood*).
+    """
+
+    def __str__(self) -> str:
+        return "one"
+
+    @property
+    def sentence(self) -> str:
+        return "one node is unknown, given all others"
+
+    def draw(self, count: int, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+        nodes = math.prod(shape)
+        asked = torch.randint(0, nodes, (count, 1), generator=generator, device="cpu")
+        return (torch.arange(nodes, device="cpu") == asked).reshape(count, *shape)
 
 
 @dataclass(frozen=True)
@@ -193,6 +215,8 @@ def parse_queries(text: str) -> Queries:
 
 def _parse_one(text: str) -> Queries:
     kind, _, rest = text.partition(":")
+    if text == "one":
+        return One()
     if kind == "uniform" and _is_number(rest):
         return Uniform(float(rest))
     if kind == "patch" and (size := re.fullmatch(r"(\d+)[x×](\d+)", rest)):

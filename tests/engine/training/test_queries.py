@@ -17,7 +17,9 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize("text", ["uniform:0.5", "patch:5x7", "half:left", "uniform:0.25+patch:7x7+half:top"])
+@pytest.mark.parametrize(
+    "text", ["uniform:0.5", "one", "patch:5x7", "half:left", "one+uniform:0.25+patch:7x7+half:top+one"]
+)
 def test_queries_are_written_as_they_are_read(text: str) -> None:
     assert str(parse_queries(text)) == text
     assert "unknown" in parse_queries(text).sentence
