@@ -80,7 +80,7 @@ class Query(Learner):
 
     queries: str = text(
         "uniform:0.5",
-        "What is asked, where a model answers any query: uniform:P, one, patch:HxW, half:SIDE, mask:FILE; several with +.",
+        "What is asked, of models that take queries: uniform:P, one, patch:HxW, half:SIDE, mask:FILE; several with +.",
     )
     iterations: int = integer(15, "Iterations of belief propagation that are unrolled.", low=1, high=1000)
     first_iterations: int = integer(
