@@ -1,4 +1,4 @@
-"""Pages of the site that are made from the code: the catalogue of algorithms, models, learners and data sets."""
+"""Pages of the site that are made from the code: the catalogue, the library, notebooks with their results, changes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import library  # beside this file, where MkDocs looks first
+import notebooks
 from mkdocs.structure.files import File, Files
 
 from mrfstudio.pages.words import PAGE_COLOURS
@@ -20,7 +22,14 @@ def on_config(config: Any) -> Any:
     ]
     reference = next(part["Reference"] for part in config.nav if "Reference" in part)
     next(part["Algorithms"] for part in reference if "Algorithms" in part).extend(found)
+    next(part for part in config.nav if "Notebooks" in part)["Notebooks"] = [
+        f"notebooks/{path.stem}.md" for path in notebooks_of(config)
+    ]
     return config
+
+
+def notebooks_of(config: Any) -> list[Path]:
+    return sorted(Path(config.docs_dir, "notebooks").glob("*.ipynb"))
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
@@ -43,8 +52,17 @@ def with_formulas(markdown: str) -> str:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the reference, made from the declarations that also make forms and options."""
-    files.append(File.generated(config, "reference.md", content=reference()))
+    """Add the reference, made from the declarations that also make forms and options, and the other made pages."""
+    from mrfstudio import api
+
+    made = {
+        "reference.md": reference(),
+        "library.md": library.page(api),
+        "changelog.md": Path(config.docs_dir).parent.joinpath("CHANGELOG.md").read_text(encoding="utf-8"),
+    }
+    made |= {f"notebooks/{path.stem}.md": notebooks.page(path) for path in notebooks_of(config)}
+    for place, text in made.items():
+        files.append(File.generated(config, place, content=text))
     return files
 
 

@@ -21,6 +21,8 @@ from mrfstudio.engine.protocol.lessons import Lesson
 from mrfstudio.engine.protocol.requests.studio import Begin, ListLessons, Ping
 from mrfstudio.ui.export.headless import headless_window, wait_until
 from mrfstudio.ui.lessons.chooser import LessonChooser
+from mrfstudio.ui.plots import loading
+from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.window.dialogs import NewDrawing, TextDialog, about_text
 from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.window.main_window import MainWindow
@@ -320,12 +322,21 @@ class Tour:
         wait_until(quiet, self._messages)
 
     def _grab(self, widget: QWidget, name: str) -> Path:
+        wait_until(loading.built, self._messages)
         for _ in range(3):  # layouts settle in steps
             QApplication.processEvents()
+        draw_plots(widget)
         path = self._out / f"{name}-{self._theme}.png"
         if not widget.grab().save(str(path)):
             raise StudioError(f"{path} could not be written: choose another folder.")
         return path
+
+
+def draw_plots(widget: QWidget) -> None:
+    """Plots take turns, which on a busy machine lasts longer than the picture waits: draw the visible ones now."""
+    for plot in widget.findChildren(Plot):
+        if plot.isVisible():
+            plot.now()
 
 
 def ring() -> np.ndarray:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from mrfstudio.ui.export.tour import Tour, ring
+from mrfstudio.ui.export.tour import Tour, draw_plots, ring
+from mrfstudio.ui.plots.content import Content, PlotLine
+from mrfstudio.ui.plots.curve_plot import lane_paint
+from mrfstudio.ui.plots.pace import PlotPace
+from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.window import app
 from tests.ui.helpers.studio import Studio
 
@@ -38,6 +44,20 @@ def test_every_picture_is_drawn_and_none_is_blank(
         assert len(colours) > 5, path
     shared.window.appearance.set_theme("light")
     shared.tidy()
+
+
+def test_a_picture_does_not_miss_plots_that_wait_for_their_turn(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    plot = Plot(Content("residual"), parent=holder)
+    holder.show()
+    monkeypatch.setattr(PlotPace, "ask", lambda pace: None)  # its turn does not come
+    steps = np.arange(5.0)
+    plot.content.lines = [PlotLine(0, "bp", steps, steps, lane_paint(0), 0)]
+    plot.refresh()
+    assert not plot.body.isVisible()
+    draw_plots(holder)
+    assert plot.body.isVisible()
 
 
 def test_without_a_display_the_command_draws_the_tour_and_says_where(
