@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Make the bundle, carry it to another folder and use it there without the checkout and without Python: commands, a
-# training in a child process, pictures of every workspace. Takes minutes, so it is not among the tests.
+# training in a child process, an equation, the entry of the menu, pictures of every workspace. Takes minutes, so it is
+# not among the tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=${PYTHON:-.venv/bin/python}
@@ -15,6 +16,10 @@ run --version
 run infer ring:5 --algorithm exact --json - >/dev/null
 run train grid --clones 4 --max-minutes 0.2 --out small.safetensors >/dev/null
 test -s "$place/work/small.safetensors"
+run lesson a-loop-counts-twice --out lesson.html >/dev/null
+grep -q "<svg" "$place/work/lesson.html" # an equation was set
+run desktop >/dev/null
+grep -q "Exec=\"$place/program/mrfstudio\" %f" "$place/.local/share/applications/mrfstudio.desktop"
 run tour --out pictures >/dev/null
 ls "$place/work/pictures" | sed 's/^/  picture: /'
 "$python" packaging/keep_row.py bundle "$place/program" "$place/program/mrfstudio"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -120,3 +122,32 @@ def test_no_name_of_a_file_has_letters_that_windows_forbids() -> None:
     ]
     assert patterns
     assert [pattern for pattern in patterns if re.search(r'[:<>"|?*]', pattern)] == []
+
+
+OPENED = """
+import os
+import sys
+from pathlib import Path
+from PySide6.QtGui import QFileOpenEvent
+from mrfstudio.ui.window import app
+from mrfstudio.ui.window.settings import Settings
+
+application = app.make_app()
+start = app.Startup(application, settings=Settings(Path(sys.argv[1], "settings.ini")), make_engine=lambda: None)
+opened, begun = [], []
+start.window.files.open = opened.append
+start.window.after_first_paint = lambda file, shown: begun.append(file)
+application.sendEvent(application, QFileOpenEvent(sys.argv[2]))
+assert (opened, begun) == ([], [])
+start._after_first_paint(None)
+application.sendEvent(application, QFileOpenEvent(sys.argv[3]))
+print(begun[0].name, opened[0].name, flush=True)
+os._exit(0)  # the engine of this window is not there
+"""
+
+
+def test_macos_hands_over_files_before_and_after_the_window_is_there(tmp_path: Path) -> None:
+    paths = [str(tmp_path / name) for name in ("first.uai", "second.mrfs")]
+    command = [sys.executable, "-c", OPENED, str(tmp_path), *paths]
+    told = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"})
+    assert told.stdout.split() == ["first.uai", "second.mrfs"], told.stderr

@@ -33,5 +33,5 @@ def run(options: argparse.Namespace) -> int:
     size = sum(path.stat().st_size for path in written)
     names, pages = [lesson.name for lesson in lessons], [str(path) for path in written]
     if not print_json(options.json, {"lessons": names, "pages": pages, "bytes": size}):
-        print(f"{len(lessons)} lessons, {size / 1e6:.2f} MB: {written[0]}")
+        print(f"{len(lessons)} lesson{'s' * (len(lessons) > 1)}, {size / 1e6:.2f} MB: {written[0]}")
     return DONE

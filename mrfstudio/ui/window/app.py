@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, QMessageLogContext, QtMsgType, Signal, qInstallMessageHandler
+from PySide6.QtGui import QFileOpenEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from mrfstudio import __version__
@@ -57,13 +57,25 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+class StudioApplication(QApplication):
+    """Also hears of files that the system hands over: macOS does so for a double click, also while the window runs."""
+
+    file_opened = Signal(Path)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.file_opened.emit(Path(event.file()))
+            return True
+        return super().event(event)
+
+
 def make_app() -> QApplication:
     """The one QApplication, with names and icon."""
     existing = QApplication.instance()
     if isinstance(existing, QApplication):
         return existing
     qInstallMessageHandler(_log_qt)
-    app = QApplication(sys.argv[:1])
+    app = StudioApplication(sys.argv[:1])
     app.setApplicationName("MRF Studio")
     app.setApplicationVersion(__version__)
     QGuiApplication.setDesktopFileName("mrfstudio")
@@ -96,11 +108,22 @@ class Startup:
         self.controller = Controller(self.thread)
         self.window: MainWindow = MainWindow(self.controller, self.settings, self.theme)
         self._hooks = ExceptionHooks(self.window)
-        self.window.first_painted.connect(lambda: self._after_first_paint(file, shown))
+        self._file, self._painted = file, False
+        if isinstance(app, StudioApplication):
+            app.file_opened.connect(self.open_file)
+        self.window.first_painted.connect(lambda: self._after_first_paint(shown))
         self.window.show()
 
-    def _after_first_paint(self, file: Path | None, shown: Request[str] | None) -> None:
-        self.window.after_first_paint(file, shown)
+    def open_file(self, path: Path) -> None:
+        """A file that the system hands over: what the window begins with, or opened in it."""
+        if self._painted:
+            self.window.files.open(path)
+        else:
+            self._file = path
+
+    def _after_first_paint(self, shown: Request[str] | None) -> None:
+        self._painted = True
+        self.window.after_first_paint(self._file, shown)
         self.thread.warm.connect(self._collector.settle)
         self.controller.loaded.connect(lambda _: self.window.recovery_offer.look())
         self.thread.start()
