@@ -12,11 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QMessageLogContext,
+    QMetaObject,
+    QObject,
+    QTimer,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
-from shiboken6 import isValid
+from shiboken6 import Shiboken, isValid
 
 import mrfstudio.ui  # before the first call of Qt: see there
 from mrfstudio.ui.style.theme import Theme
@@ -98,6 +107,7 @@ def _nothing_left_behind(qapp: QApplication, caplog: pytest.LogCaptureFixture) -
     left += [f"a warning was logged: {line}" for line in _warnings(caplog)]
     left += [f"a widget is left: {widget!r}" for widget in set(_top_level_widgets()) - widgets]
     left += [f"a timer still runs: {timer!r}" for timer in _active_timers() if id(timer) not in timers]
+    left += [f"Python holds a {name} that Qt made and deletes without a word" for name in _borrowed()]
     left += [f"a thread still runs: {name}" for name in _after_grace(lambda: _threads() - threads)]
     left += [f"a process still runs: {number}" for number in _after_grace(lambda: child_processes() - processes)]
     if left:
@@ -130,6 +140,20 @@ def _active_timers() -> list[QTimer]:
     if len(_threads()) > 1:
         return []
     return [each for each in gc.get_objects() if type(each) is QTimer and isValid(each) and each.isActive()]
+
+
+def _borrowed() -> list[str]:
+    """Kinds of objects that Qt made, owns and deletes without telling Python, such as the items of a layout.
+
+    Python's object for one stays in shiboken's table when Qt deletes it. The next one that Qt deletes at that address
+    is then released twice, into freed memory: the process dies at some later allocation. QObjects do tell.
+    """
+    held = [each for each in Shiboken.getAllValidWrappers() if not isinstance(each, QObject | QMetaObject)]
+    return [
+        type(each).__name__
+        for each in held
+        if isValid(each) and not Shiboken.ownedByPython(each) and not Shiboken.createdByPython(each)
+    ]
 
 
 def _threads() -> set[str]:

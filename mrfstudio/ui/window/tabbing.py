@@ -56,18 +56,25 @@ def _parts(widget: QWidget) -> Iterator[QWidget]:
             assert inside is not None
             yield inside
     elif layout is not None:
-        yield from _laid_out(layout)
+        yield from _laid_out(layout, widget)
 
 
-def _laid_out(layout: QLayout) -> Iterator[QWidget]:
-    for index in range(layout.count()):
-        item = layout.itemAt(index)
-        assert item is not None
-        inner, nested = item.widget(), item.layout()
-        if inner is not None:
-            yield inner
-        elif nested is not None:
-            yield from _laid_out(nested)
+def _laid_out(layout: QLayout, owner: QWidget) -> Iterator[QWidget]:
+    """The widgets of a layout and of those inside it, which all belong to `owner`, in their order.
+
+    Never by `itemAt`: its item dies in C++ with its widget, the Python object for it stays, and shiboken writes into
+    freed memory as soon as something else that it knows has lived and died at that address.
+    """
+    inner = (each for each in owner.children() if isinstance(each, QWidget))
+    nested = (each for each in layout.children() if isinstance(each, QLayout))
+    places = [(layout.indexOf(each), each) for each in (*inner, *nested)]
+    for place, each in sorted(places, key=lambda pair: pair[0]):
+        if place < 0:
+            continue
+        if isinstance(each, QWidget):
+            yield each
+        else:
+            yield from _laid_out(each, owner)
 
 
 def _reveal(widget: QWidget) -> None:

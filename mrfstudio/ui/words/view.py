@@ -123,12 +123,12 @@ class WordsView(QWidget):
         self.updateGeometry()
 
     def _clear(self) -> None:
+        for widget in (*(label for label, _ in self._labels), *self._equations):
+            self._column.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
         self._labels.clear()
         self._equations.clear()
-        while (item := self._column.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
 
     def _add_equation(self, equation: Equation) -> None:
         view = EquationView(equation)

@@ -61,11 +61,10 @@ class LabelsPanel(QWidget):
         self.add.setEnabled(len(self.labels) < MOST)
 
     def _rebuild(self) -> None:
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        for widget in (*self.names.values(), *self.swatches.values(), *self.deletes.values()):
+            self._grid.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
         self.names, self.swatches, self.deletes = {}, {}, {}
         for row, each in enumerate(self.labels):
             self._add_row(row, each)
