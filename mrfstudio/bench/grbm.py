@@ -27,7 +27,7 @@ def run() -> Report:
     model = _model()
     try:
         torch.set_num_threads(1)
-        memory = _megabytes(model)  # first: later runs would find memory that earlier ones left
+        memory = grown_megabytes(_one_image)
         calibrate(report)
         one, slow = _train(model, 1, time.process_time), _textbook(model)
         answer = _answer(model)
@@ -59,12 +59,17 @@ def _pictures(count: int) -> Tensor:
     return torch.rand(count, *SHAPE, generator=torch.Generator().manual_seed(1))
 
 
-def _train(model: GRBM, images: int, clock: Callable[[], float]) -> float:
+def _step(model: GRBM, images: int) -> Callable[[], object]:
     """One training step on some images, as the trainer runs it."""
     learner = Query(iterations=ITERATIONS, first_iterations=ITERATIONS, jitter=0, readouts=1, images_at_once=1)
     context = BatchContext(0, 0, 0, images, slice(0, images))
     batch = {"images": _pictures(images)}
-    return seconds(lambda: learner.batch(model, batch, {}, context), repeats=9, warm=2, most=6.0, clock=clock)
+    return lambda: learner.batch(model, batch, {}, context)
+
+
+def _train(model: GRBM, images: int, clock: Callable[[], float]) -> float:
+    """Seconds of a training step on some images."""
+    return seconds(_step(model, images), repeats=9, warm=2, most=6.0, clock=clock)
 
 
 def _answer(model: GRBM) -> float:
@@ -109,8 +114,7 @@ def _textbook(model: GRBM) -> float:
     return seconds(work, repeats=5, warm=1, most=10.0, clock=time.process_time) * ITERATIONS / TEXTBOOK_ITERATIONS
 
 
-def _megabytes(model: GRBM) -> float | None:
-    """By how much the process grows at most while it trains on one image; None where the system does not say."""
-    learner = Query(iterations=ITERATIONS, first_iterations=ITERATIONS, jitter=0, readouts=1, images_at_once=1)
-    context = BatchContext(0, 0, 0, 1, slice(0, 1))
-    return grown_megabytes(lambda: learner.batch(model, {"images": _pictures(1)}, {}, context))
+def _one_image() -> Callable[[], object]:
+    """Training on one image, on one thread, ready to be done."""
+    torch.set_num_threads(1)
+    return _step(_model(), 1)

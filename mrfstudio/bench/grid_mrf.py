@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from mrfstudio.bench.measure import Report, calibrate, grown_megabytes, seconds
+from mrfstudio.bench.measure import Report, calibrate, grown_megabytes, seconds, seconds_in_turns
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.graphs.evidence import Evidence
@@ -25,13 +27,14 @@ def run() -> Report:
     model, evidence = _problem(IMAGES)
     try:
         torch.set_num_threads(1)
-        memory = _megabytes(model)  # first: later runs would find memory that earlier ones left
+        memory = grown_megabytes(_one_image)
         calibrate(report)
-        products, step = _products(model.states, IMAGES), _step(model, evidence)
+        both_works = _products(model.states, IMAGES), _step(model, evidence)
+        products, step = seconds_in_turns(*both_works)
         train, slow = _train(model), _textbook(model)
         torch.set_num_threads(2)
         both = _train(model)
-        products_both, step_both = _products(model.states, IMAGES), _step(model, evidence)
+        products_both, step_both = seconds_in_turns(*both_works)
     finally:
         torch.set_num_threads(threads)
         if denormals:
@@ -57,7 +60,7 @@ def _problem(images: int) -> tuple[GridMRF, Evidence]:
     return model, model.evidence_from_image(noisy.numpy())
 
 
-def _products(states: int, images: int) -> float:
+def _products(states: int, images: int) -> Callable[[], None]:
     """The eight matrix products of one iteration, nothing else."""
     pixels = images * SIDE * SIDE
     matrices = [torch.rand(states, states) for _ in range(8)]
@@ -67,16 +70,22 @@ def _products(states: int, images: int) -> float:
         for matrix in matrices:
             torch.mm(matrix, cavity, out=out)
 
-    return seconds(work)
+    return work
 
 
-def _step(model: GridMRF, evidence: Evidence) -> float:
-    """One iteration as the window runs it, on all images together."""
+def _step(model: GridMRF, evidence: Evidence) -> Callable[[], None]:
+    """One iteration after the other as the window runs them, on all images together.
+
+    Each goes on from the one before: a step from the same messages again would find their product already made.
+    """
     algorithm = BeliefPropagation()
     state = algorithm.init(model, evidence)
-    for _ in range(3):
+
+    def work() -> None:
+        nonlocal state
         state = algorithm.step(model, evidence, state)
-    return seconds(lambda: algorithm.step(model, evidence, state))
+
+    return work
 
 
 def _train(model: GridMRF) -> float:
@@ -131,16 +140,12 @@ def _textbook_messages(potentials: Tensor, log_evidence: Tensor) -> list[Tensor]
     return messages
 
 
-def _megabytes(model: GridMRF) -> float | None:
-    """By how much the process grows at most while it trains on one image; None where the system does not say."""
+def _one_image() -> Callable[[], object]:
+    """Training on one image, on one thread, ready to be done."""
+    torch.set_num_threads(1)
+    model, _ = _problem(1)
+    model.weights.requires_grad_()
     learner = Query(batch_size=1, growth=0.0, jitter=0, readouts=1, full_images=0.0, noise="given")
     image = torch.zeros(1, SIDE, SIDE, dtype=torch.uint8)
-    model.weights.requires_grad_()
-    try:
-        return grown_megabytes(
-            lambda: learner.batch(
-                model, {"images": image, "noisy_images": image}, {}, BatchContext(0, 0, 0, 1, slice(0, 1))
-            )
-        )
-    finally:
-        model.weights.requires_grad_(False)
+    batch, context = {"images": image, "noisy_images": image}, BatchContext(0, 0, 0, 1, slice(0, 1))
+    return lambda: learner.batch(model, batch, {}, context)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from mrfstudio.engine.runtime.workers import process_pool
+
 BUSY = 0.5
 """Other processes that use more than this many cores make a measurement invalid."""
 
@@ -152,14 +154,37 @@ def seconds(
     return statistics.median(taken)
 
 
-def grown_megabytes(work: Callable[[], Any]) -> float | None:
-    """By how much this process grows at most during a call; None where the system does not say.
+def seconds_in_turns(*works: Callable[[], Any], repeats: int = 30, warm: int = 5, most: float = 6.0) -> list[float]:
+    """Median time of each, measured in turns: what slows the machine down for a while slows all of them."""
+    for _ in range(warm):
+        for work in works:
+            work()
+    taken: list[list[float]] = [[] for _ in works]
+    started = time.perf_counter()
+    while len(taken[0]) < repeats and (len(taken[0]) < 3 or time.perf_counter() - started < most):
+        for work, times in zip(works, taken, strict=True):
+            before = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - before)
+    return [statistics.median(times) for times in taken]
 
-    Ask before anything else of the kind runs: what earlier calls left is used again, and would not be counted.
+
+def grown_megabytes(prepare: Callable[[], Callable[[], Any]]) -> float | None:
+    """By how much a process grows at most while it does what `prepare`, a function of a module, returns.
+
+    The process is a new one: another would use again what earlier work left, and not count it. None where the system
+    does not say.
     """
+    with process_pool(1) as fresh:
+        return fresh.submit(_grown, prepare).result()
+
+
+def _grown(prepare: Callable[[], Callable[[], Any]]) -> float | None:
+    """What `grown_megabytes` measures, in a process of its own."""
     status, peak = Path("/proc/self/status"), Path("/proc/self/clear_refs")
     if not peak.exists():
         return None
+    work = prepare()
     before = _kilobytes(status, "VmRSS")
     peak.write_text("5", encoding="ascii")  # begins the measurement of the peak again
     work()

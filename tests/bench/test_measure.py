@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mrfstudio import bench
-from mrfstudio.bench.measure import exponent, grown_megabytes
+from mrfstudio.bench.measure import exponent, grown_megabytes, seconds_in_turns
+from mrfstudio.engine.runtime.memory import keep_freed_memory
 
 
 def test_the_power_of_a_power_law_is_found() -> None:
@@ -17,11 +19,25 @@ def test_the_power_of_a_power_law_is_found() -> None:
     assert exponent(sizes, [7.0] * 4) == pytest.approx(0.0)
 
 
+def a_hundred_megabytes() -> Callable[[], object]:
+    return lambda: np.ones(12_500_000).sum()  # given back at once
+
+
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not say")
-def test_memory_that_a_call_takes_is_measured() -> None:
-    grown = grown_megabytes(lambda: np.ones(12_500_000).sum())  # 100 MB, given back at once
+def test_memory_that_a_call_takes_is_measured_whatever_this_process_has_left() -> None:
+    keep_freed_memory()
+    np.ones(12_500_000).sum()
+    grown = grown_megabytes(a_hundred_megabytes)
     assert grown is not None
     assert 80 < grown < 140
+
+
+def test_works_take_turns() -> None:
+    done: list[str] = []
+    found = seconds_in_turns(lambda: done.append("a"), lambda: done.append("b"), repeats=4, warm=1)
+    assert done == ["a", "b"] * 5
+    assert len(found) == 2
+    assert min(found) > 0
 
 
 def test_every_script_of_a_peer_says_what_it_installs_and_does() -> None:

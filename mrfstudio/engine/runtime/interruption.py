@@ -38,6 +38,11 @@ def interruptible(asked: Callable[[], bool]) -> Iterator[None]:
 
 def stop_if_interrupted() -> None:
     """Raises `Interrupted` if that was asked for. For steps and log Z, not for beliefs."""
-    asked = _asked.get()
-    if asked is not None and asked():
+    if asked_to_stop():
         raise Interrupted
+
+
+def asked_to_stop() -> bool:
+    """Whether `stop_if_interrupted` would stop: for work that first has to gather what it has done."""
+    asked = _asked.get()
+    return asked is not None and asked()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -16,6 +18,7 @@ WORTH_TWO = 6_000_000
 core is the window's."""
 
 Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
 
 
@@ -45,6 +48,72 @@ def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> list[
         with fitting_threads(0):
             return [work(item) for item in items]
     return list(_pool(threads).map(work, items))
+
+
+def shared_out(
+    work: Callable[[Key], Result], items: Sequence[Key], threads: int, stop: Callable[[], bool] = lambda: False
+) -> dict[Key, Result]:
+    """`work` of the items by the caller and `threads` - 1 helpers, each operation on one thread; answers by item.
+
+    For few pieces of work that are all needed soon: the caller begins at once while helpers wake up, and whoever is
+    free takes the next one. After each of its own the caller asks `stop`; then what nobody has begun stays undone and
+    is not in the answer. Helpers compute in the caller's modes, so the numbers are those of one thread.
+    """
+    left, found = deque(items), dict[Key, Result]()
+    helpers = min(threads, len(items)) - 1
+
+    def drain(stop: Callable[[], bool]) -> None:
+        while left:
+            try:
+                item = left.popleft()
+            except IndexError:  # another one was quicker
+                return
+            found[item] = work(item)
+            if stop():
+                left.clear()
+
+    if helpers < 1:
+        with fitting_threads(0):
+            drain(stop)
+        return found
+    modes = _Modes.of_this_thread()
+
+    def help_out() -> None:
+        with modes.taken_over():
+            drain(lambda: False)
+
+    helping = [_pool(helpers).submit(help_out) for _ in range(helpers)]
+    try:
+        with fitting_threads(0):
+            drain(stop)
+    finally:
+        left.clear()
+        begun = [helper for helper in helping if not helper.cancel()]
+        wait(begun)  # what they write must be whole
+    for helper in begun:
+        helper.result()
+    return found
+
+
+@dataclass(frozen=True)
+class _Modes:
+    """Settings that torch keeps for each thread: gradients, inference mode, and whether tiny numbers become 0."""
+
+    gradients: bool
+    inference: bool
+    flushing: bool
+
+    @classmethod
+    def of_this_thread(cls) -> _Modes:
+        small = torch.finfo(torch.float32).tiny
+        flushing = float(torch.tensor(small, dtype=torch.float32) / 2) == 0.0
+        return cls(torch.is_grad_enabled(), torch.is_inference_mode_enabled(), flushing)
+
+    @contextmanager
+    def taken_over(self) -> Iterator[None]:
+        torch.set_flush_denormal(self.flushing)
+        with torch.inference_mode(self.inference), torch.set_grad_enabled(self.gradients):
+            yield
 
 
 @cache

@@ -8,7 +8,9 @@ Beliefs of labels are then softmax(log weight + log evidence): a stroke changes 
 what the next iteration begins with is what the beliefs of this one were shown from.
 
 Whole (S, N) matrices at every step, although they do not fit a core's own cache: pieces of them were slower, because
-their rows lie far apart.
+their rows lie far apart. A message is divided by its mean where it is written to its receivers, and the mean is one
+more row of the matrix product. Directions are shared out among threads: each operation on two would wait for the second
+one again and again.
 """
 
 from __future__ import annotations
@@ -22,14 +24,22 @@ from torch import Tensor
 
 from mrfstudio.engine.families.grid.kernel import SCALE_DOWN, exponentiated, rescaling_stride, span
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.runtime.interruption import Interrupted, stop_if_interrupted
+from mrfstudio.engine.runtime.interruption import Interrupted, asked_to_stop
 from mrfstudio.engine.runtime.recycling import recycled
+from mrfstudio.engine.runtime.threads import fitting_threads, shared_out
+
+SHARED = 1_000_000
+"""Entries of all messages from which on waking a second thread for an iteration costs less than it brings."""
 
 
 class Prepared(NamedTuple):
-    """What depends on the model alone: exp(W) (matrices, S, S), the rescaling stride, the span, clones by label."""
+    """What depends on the model alone: what senders multiply with, the rescaling stride, the span, clones by label.
 
-    factors: Tensor
+    `sending` (directions, S + 1, S) is exp(W) as each direction needs it, receiver by sender, and below it the mean
+    over the receiver's states.
+    """
+
+    sending: Tensor
     stride: int
     span: float
     clones: tuple[int, ...]
@@ -44,27 +54,49 @@ class Products(NamedTuple):
 
 def prepared(potentials: Tensor, clones: tuple[int, ...]) -> Prepared:
     """Once for a model whose potentials (matrices, S, S) stay, instead of at every iteration."""
-    return Prepared(exponentiated(potentials), rescaling_stride(potentials), span(potentials), clones)
+    factors = exponentiated(potentials)
+    both_ways = torch.cat([factors.transpose(1, 2), factors])
+    sending = torch.cat([both_ways, both_ways.mean(1, keepdim=True)], 1)
+    return Prepared(sending, rescaling_stride(potentials), span(potentials), clones)
 
 
 @torch.no_grad()
 def products(messages: Tensor, ready: Prepared) -> Products:
     """The product of all messages (directions, S, N) to each pixel."""
-    within = torch.mul(messages[0], messages[1], out=recycled(messages.shape[1:], messages))
+    within = recycled(messages.shape[1:], messages)
+    log_weight = within.new_zeros((len(ready.clones), within.shape[1]))
+
+    threads = _threads(messages)
+    ends = [round(share * within.shape[1] / threads) for share in range(threads + 1)]
+
+    def multiplied(share: int) -> None:
+        pixels = slice(ends[share], ends[share + 1])
+        _multiply(messages[:, :, pixels], ready, within[:, pixels], log_weight[:, pixels])
+
+    shared_out(multiplied, range(threads), threads)
+    return Products(within, log_weight)
+
+
+def _threads(messages: Tensor) -> int:
+    """How many threads an update of messages (directions, S, N) is worth."""
+    return torch.get_num_threads() if messages.numel() >= SHARED and messages.device.type == "cpu" else 1
+
+
+def _multiply(messages: Tensor, ready: Prepared, within: Tensor, log_weight: Tensor) -> None:
+    """Write the product of messages (directions, S, n) to `within` (S, n) and add to `log_weight` (labels, n)."""
     parts = within.split(ready.clones)
-    log_weight = within.new_zeros((len(parts), within.shape[1]))
-    for count, message in enumerate(messages[2:], start=2):
-        if count % ready.stride == 0:
-            for part, log in zip(parts, log_weight, strict=True):
-                largest = part.amax(0)
-                part.div_(largest)
-                log.add_(largest.log_())
-        within.mul_(message)
+    torch.prod(messages[: ready.stride], 0, out=within)
+    for some in messages[ready.stride :].split(ready.stride):
+        for part, log in zip(parts, log_weight, strict=True):
+            largest = part.amax(0)
+            part.div_(largest)
+            log.add_(largest.log_())
+        for message in some:
+            within.mul_(message)
     for part, log in zip(parts, log_weight, strict=True):
         total = part.sum(0)
         part.div_(total)
         log.add_(total.log_())
-    return Products(within, log_weight)
 
 
 def label_beliefs(product: Products, log_evidence: Tensor) -> Tensor:
@@ -89,21 +121,19 @@ def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...]) -> Tensor
 class PartialUpdate:
     """An interrupted update: the belief (S, N) it began with, and the new messages of the directions that are done.
 
-    `received` (directions, S, N) is filled as far as `extremes`, the least and the largest change of each direction.
+    `received` (directions, S, N) is filled where `changes` has a direction, with the largest change of an entry.
     """
 
     total: Tensor
     received: Tensor
-    extremes: tuple[tuple[Tensor, Tensor], ...]
+    changes: dict[int, Tensor]
 
 
 def _begun(messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor) -> PartialUpdate:
     """An update of messages (directions, S, N) with no direction done yet; `log_evidence` (labels, N)."""
     # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
-    raised = product.log_weight + log_evidence
-    raised.sub_(raised.amax(0, keepdim=True)).sub_(math.log(SCALE_DOWN)).exp_()
-    raised.div_(raised.sum(0, keepdim=True).mul_(SCALE_DOWN))
-    return PartialUpdate(_spread(product.within, raised, ready.clones), recycled(messages.shape, messages), ())
+    raised = torch.log_softmax(product.log_weight + log_evidence, 0).sub_(math.log(SCALE_DOWN)).exp_()
+    return PartialUpdate(_spread(product.within, raised, ready.clones), recycled(messages.shape, messages), {})
 
 
 @torch.no_grad()
@@ -120,20 +150,26 @@ def advanced(
     `product` is that of the same messages; `log_evidence` (labels, N). May raise `Interrupted`, whose `state` is a
     `PartialUpdate`: given with the same values, the update goes on from there.
     """
-    begun = _begun(messages, product, ready, log_evidence) if partial is None else partial
-    total, received, extremes = begun.total, begun.received, list(begun.extremes)
-    cavity, raw = (recycled(total.shape, total) for _ in range(2))
-    for direction in range(len(extremes), shape.connectivity):
-        matrix = ready.factors[direction % shape.matrices]
+    with fitting_threads(0):
+        begun = _begun(messages, product, ready, log_evidence) if partial is None else partial
+    total, received, threads = begun.total, begun.received, _threads(messages)
+    scratch = [recycled((2 * len(total) + 1, shape.pixels), total) for _ in range(threads)]
+
+    def sent(direction: int) -> Tensor:
+        """Fill the messages of one direction; the largest change of an entry."""
+        work = scratch.pop()
+        cavity, raw = work.split((len(total), len(total) + 1))
         torch.div(total, messages[shape.opposite(direction)], out=cavity)
-        torch.mm(matrix.t() if direction < shape.matrices else matrix, cavity, out=raw)
-        raw.div_(raw.sum(0).mul_(1.0 / len(raw)))
-        shape.move(raw, direction, received[direction])
+        torch.mm(ready.sending[direction], cavity, out=raw)
+        senders, receivers = shape.shift(direction)
+        torch.div(raw[:-1, senders], raw[-1, senders], out=received[direction][:, receivers])
         shape.fill_border(received[direction], direction, 1.0)
-        extremes.append(torch.aminmax(torch.sub(received[direction], messages[direction], out=cavity)))
-        if direction + 1 < shape.connectivity:
-            try:
-                stop_if_interrupted()
-            except Interrupted:
-                raise Interrupted(PartialUpdate(total, received, tuple(extremes))) from None
-    return received, torch.stack([torch.maximum(most, -least) for least, most in extremes]).amax()
+        change = torch.sub(received[direction], messages[direction], out=cavity).abs_().amax()
+        scratch.append(work)
+        return change
+
+    left = [direction for direction in range(shape.connectivity) if direction not in begun.changes]
+    changes = begun.changes | shared_out(sent, left, threads, asked_to_stop)
+    if len(changes) < shape.connectivity:
+        raise Interrupted(PartialUpdate(total, received, changes))
+    return received, torch.stack(list(changes.values())).amax()

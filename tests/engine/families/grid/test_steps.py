@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.families.grid import steps
 from mrfstudio.engine.families.grid.kernel import next_messages, uniform_messages, widest_span
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.families.grid.steps import Products, advanced, label_beliefs, prepared, products, state_beliefs
+from mrfstudio.engine.runtime.interruption import Interrupted, interruptible
 
 CLONES = (3, 1, 2)
 STATES = sum(CLONES)
@@ -42,6 +44,44 @@ def test_it_takes_the_same_steps_as_the_kernel_with_gradients(shape: GridShape, 
         expected = next_messages(expected, potentials, of_states(evidence), shape)
         torch.testing.assert_close(messages, expected)
         torch.testing.assert_close(change, (messages - before).abs().amax())
+
+
+def updated(threads: int, asked: int | None = None) -> tuple[Tensor, Tensor, int]:
+    """Messages and their change after an update on so many threads, interrupted at every `asked`-th question."""
+    shape = GridShape(3, 4, 5)
+    potentials, evidence = problem(shape, torch.float32)
+    ready, before, questions = prepared(potentials, CLONES), torch.get_num_threads(), 0
+
+    def ask() -> bool:
+        nonlocal questions
+        questions += 1
+        return asked is not None and questions % asked == 0
+
+    torch.set_num_threads(threads)
+    messages = 0.5 + torch.rand(8, STATES, shape.pixels, generator=torch.Generator().manual_seed(1))
+    product, partial, pieces = products(messages, ready), None, 1
+    try:
+        while True:
+            try:
+                with interruptible(ask):
+                    return *advanced(messages, product, ready, evidence, shape, partial), pieces
+            except Interrupted as interrupted:
+                partial, pieces = interrupted.state, pieces + 1
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("asked", [None, 1, 3])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_an_update_shared_out_or_in_pieces_is_the_same(
+    threads: int, asked: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "SHARED", 0)
+    expected, change, _ = updated(1)
+    found, shared_change, pieces = updated(threads, asked)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(shared_change, change)
+    assert pieces == {None: 1, 1: 8, 3: 3}[asked] or threads > 1
 
 
 def test_a_product_keeps_what_no_float_could_hold_at_once() -> None:
