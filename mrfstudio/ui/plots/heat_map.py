@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from mrfstudio.ui.canvas.layers import ARROWS, direction_names
@@ -19,11 +19,20 @@ from mrfstudio.ui.widgets.legend import bar_colours
 
 
 class MapPlot(Plot):
-    """A picture without axes: rows count downwards, cells are squares."""
+    """A picture without axes: rows count downwards, cells are squares.
+
+    Wheel, + and - zoom both ways alike, drag and arrows pan; nothing beyond the edge ever comes into sight.
+    """
 
     def __init__(self, content: Content, parent: QWidget | None = None) -> None:
         super().__init__(content, None, parent)
-        self.axes, self.inverted, self.zoomable = (False, False), True, False
+        self.axes, self.inverted = (False, False), True
+
+    def twin(self) -> MapPlot:
+        other = MapPlot(self.content)
+        other.look_like(self)
+        other.clicked.connect(self.clicked)
+        return other
 
     def margins(self) -> tuple[int, int, int, int]:
         return 0, self.heading_height() if self.content.title else 0, 0, 0
@@ -44,11 +53,35 @@ class MapPlot(Plot):
         shown = self.content.picture
         return (0.0, 1.0) if shown is None else shown.y
 
+    def zoom(self, factor: float, at: QPointF, *, across: bool = True, up: bool = False) -> None:
+        """Keep `factor` of what is in sight around a point, both ways: cells stay squares."""
+        super().zoom(factor, at, across=True, up=True)
+        self._stay_inside()
+
+    def pan(self, by: QPointF) -> None:
+        if self.zoomed:
+            super().pan(by)
+            self._stay_inside()
+
+    def _stay_inside(self) -> None:
+        """All of it again where more than all would be in sight, else the nearest part that has no edge in it."""
+        if self.zoom_x is None or self.zoom_y is None:
+            return
+        x, y = _inside(self.zoom_x, self.whole_x()), _inside(self.zoom_y, self.whole_y())
+        self.zoom_x, self.zoom_y = (x, y) if x is not None and y is not None else (None, None)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.angleDelta().y() < 0 and not self.zoomed:
+            event.ignore()  # all of it is in sight: the panel around it scrolls
+        else:
+            super().wheelEvent(event)
+
     def set_picture(self, picture: PlotPicture | None) -> None:
-        """Show another map."""
+        """Show another map; the same part of it where it has the same shape."""
         shape = None if self.content.picture is None else self.content.picture.values.shape
         self.content.picture = picture
         if picture is not None and picture.values.shape != shape:
+            self.zoom_x = self.zoom_y = None
             self._dress()
         self.content.tell()
 
@@ -61,6 +94,7 @@ class HeatMap(MapPlot):
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(Content(title), parent)
         self.matrix: np.ndarray | None = None
+        self.clicked.connect(self._clicked)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -100,15 +134,18 @@ class HeatMap(MapPlot):
 
     def cell_at(self, point: QPointF) -> tuple[int, int] | None:
         """Row and column under a point."""
-        if self.matrix is None or not self.matrix.size or not self.area().contains(point):
-            return None
-        x, y = self.at(point)
-        rows, columns = self.matrix.shape
-        return min(int(y), rows - 1), min(int(x), columns - 1)
+        return self._cell(*self.at(point)) if self.area().contains(point) else None
 
-    def on_click(self, point: QPointF) -> None:
-        super().on_click(point)
-        cell = self.cell_at(point)
+    def _cell(self, x: float, y: float) -> tuple[int, int] | None:
+        if self.matrix is None or not self.matrix.size:
+            return None
+        rows, columns = self.matrix.shape
+        inside = 0 <= x <= columns and 0 <= y <= rows
+        return (min(int(y), rows - 1), min(int(x), columns - 1)) if inside else None
+
+    def _clicked(self, x: float, y: float) -> None:
+        """Here, or in the large twin."""
+        cell = self._cell(x, y)
         if cell is not None:
             self.picked.emit(*cell)
 
@@ -195,6 +232,12 @@ class SmallMap(MapPlot):
         self.setAccessibleName(f"Residual, {title}")
         self.clicked.connect(lambda *_: self.chosen.emit(self.direction))
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.chosen.emit(self.direction)
+        else:
+            super().keyPressEvent(event)
+
     def set_residual(self, changes: np.ndarray | None) -> None:
         if changes is None:
             self.set_picture(None)
@@ -229,6 +272,15 @@ class SmallMap(MapPlot):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(px(self, 48), px(self, 48))
+
+
+def _inside(span: Range, whole: Range) -> Range | None:
+    """A range moved into another; None where it is as wide."""
+    (low, high), (first, last) = span, whole
+    if high - low >= (last - first) * (1 - 1e-9):
+        return None
+    shift = max(first - low, 0.0) + min(last - high, 0.0)
+    return low + shift, high + shift
 
 
 def _heat(values: np.ndarray, colours: Colours) -> np.ndarray:

@@ -23,10 +23,9 @@ def menu_of(plot: Plot) -> QMenu:
     """Everything that can be done with a plot, as it is now."""
     menu = QMenu(plot)
     menu.setToolTipsVisible(True)
-    if plot.zoomable:
-        enlarge = _add(menu, "Enlarge", plot.enlarge, "Show it in the whole workspace. A double click does the same.")
-        enlarge.setEnabled(host_of(plot) is not None and plot.content.anything)
-        _add(menu, "Reset zoom", plot.reset, "Show everything again (Home).").setEnabled(plot.zoomed)
+    enlarge = _add(menu, "Enlarge", plot.enlarge, "Show it in the whole workspace. A double click does the same.")
+    enlarge.setEnabled(host_of(plot) is not None and plot.content.anything)
+    _add(menu, "Reset zoom", plot.reset, "Show everything again (Home).").setEnabled(plot.zoomed)
     if plot.content.lines:
         _axes(menu, plot)
     if len(plot.content.switches()) > 1:

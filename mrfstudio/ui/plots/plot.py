@@ -6,6 +6,7 @@ drag        pan; Home, or Reset in the menu, shows everything again
 click       goes there, where that has a meaning; on a name in the heading it switches that line
 double      the whole workspace
 right       a menu: logarithmic axes, smoothing, lines, copies and files
+keys        + and - zoom, arrows pan, Home resets, Enter enlarges, Shift+F10 or the menu key open the menu
 """
 
 from __future__ import annotations
@@ -56,7 +57,6 @@ class Plot(Coordinates):
         super().__init__(content, parent)
         self.crosshair = crosshair or Crosshair(self)
         self.can_be_logarithmic = True
-        self.zoomable = True
         self.hits: list[tuple[QRectF, int]] = []
         """Where the heading has names that switch a line."""
         self._body: Body | None = None
@@ -70,7 +70,7 @@ class Plot(Coordinates):
         self._tip.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._tip.hide()
         self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         content.changed.connect(self.refresh)
         self.crosshair.moved.connect(self._point)
@@ -252,7 +252,7 @@ class Plot(Coordinates):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         here = event.position()
-        if self._pressed is not None and event.buttons() & Qt.MouseButton.LeftButton and self.zoomable:
+        if self._pressed is not None and event.buttons() & Qt.MouseButton.LeftButton:
             far = (here - self._pressed).manhattanLength() > QApplication.startDragDistance()
             if far or self._dragged:
                 self._dragged = True
@@ -283,7 +283,7 @@ class Plot(Coordinates):
             self.enlarge()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        if not self.zoomable or not self.content.anything:
+        if not self.content.anything:
             event.ignore()
             return
         here, turned = event.position(), event.angleDelta().y() or event.angleDelta().x()
@@ -297,11 +297,13 @@ class Plot(Coordinates):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, middle = Key(event.key()), self.area().center()
         steps = {Key.Key_Left: QPointF(20, 0), Key.Key_Right: QPointF(-20, 0)}
+        if self.zoomed and not self.content.lines:
+            steps |= {Key.Key_Up: QPointF(0, 20), Key.Key_Down: QPointF(0, -20)}
         if key == Key.Key_Home:
             self.reset()
-        elif key in (Key.Key_Plus, Key.Key_Equal, Key.Key_Minus) and self.zoomable:
+        elif key in (Key.Key_Plus, Key.Key_Equal, Key.Key_Minus):
             self.zoom(1 / ZOOM if key == Key.Key_Minus else ZOOM, middle, up=not self.content.lines)
-        elif key in steps and self.zoomable:
+        elif key in steps:
             self.pan(steps[key])
         elif key in (Key.Key_Return, Key.Key_Enter):
             self.enlarge()
