@@ -184,6 +184,35 @@ class RunView:
 
 
 @dataclass(frozen=True, eq=False)
+class TensorHistory:
+    """How the numbers of one tensor of a model spread out, by the steps (n,) that have a snapshot."""
+
+    name: str
+    size: int
+    """How many numbers it has."""
+    steps: np.ndarray
+    edges: np.ndarray
+    """(bins + 1,): the same for all steps."""
+    shares: np.ndarray
+    """(n, bins): the share of the numbers between two edges; a row adds up to 1."""
+    quantiles: np.ndarray
+    """(n, 3): below which 5 %, one half and 95 % of the numbers lie."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the run has moved it at all, as far as its snapshots tell."""
+        seen = (self.shares, self.quantiles)
+        return len(self.steps) < 2 or any(bool((each != each[:1]).any()) for each in seen)
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterHistory:
+    """Every tensor of a run, in the order in which its model names them."""
+
+    tensors: tuple[TensorHistory, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Panel:
     """One small picture: `layer` says how the array is coloured, as the layers of a canvas are; `signed` around 0."""
 

@@ -27,7 +27,7 @@ from mrfstudio.engine.training.progress import Progress, TrainingError
 CHANCE = ("seconds", "images_per_second")
 """Columns that differ between two runs of the same numbers."""
 
-COLUMNS = ("step", "epoch", "loss", "smoothed_loss", "gradient_norm", "learning_rate", *CHANCE)
+COLUMNS = ("step", "epoch", "loss", "smoothed_loss", "gradient_norm", "learning_rate", "images", *CHANCE)
 VALIDATION = "validation/"
 
 
@@ -86,7 +86,10 @@ class Curves:
         """The inverse of `tensor`: values (column, step)."""
         curves = cls()
         rows = values.double().numpy()
-        curves.columns = {name: array("d", row.tobytes()) for name, row in zip(names, rows, strict=True)}
+        found = {name: array("d", row.tobytes()) for name, row in zip(names, rows, strict=True)}
+        # A run of an older version may lack a column: nothing was measured then.
+        unknown = array("d", [math.nan] * rows.shape[1])
+        curves.columns = {name: found.pop(name, unknown[:]) for name in COLUMNS} | found
         return curves
 
 

@@ -60,15 +60,20 @@ def follow(average: Moments, parameters: Mapping[str, Tensor], memory: float, st
 
 
 @torch.no_grad()
-def gradient_norm(parameters: Mapping[str, Tensor]) -> float:
-    """The Euclidean norm of all gradients (…) together, added up in float64 so that it overflows late."""
-    squares = 0.0
-    for parameter in parameters.values():
+def gradient_squares(parameters: Mapping[str, Tensor]) -> dict[str, float]:
+    """The squared length of the gradient (…) of each tensor, added up in float64 so that it overflows late."""
+    squares = {}
+    for name, parameter in parameters.items():
         if parameter.grad is not None:
             # MPS has no float64; the sum over tensors is in Python floats either way.
             exact = parameter.grad if parameter.grad.device.type == "mps" else parameter.grad.double()
-            squares += float(exact.square().sum())
-    return math.sqrt(squares)
+            squares[name] = float(exact.square().sum())
+    return squares
+
+
+def gradient_norm(parameters: Mapping[str, Tensor]) -> float:
+    """The Euclidean norm of all gradients (…) together."""
+    return math.sqrt(sum(gradient_squares(parameters).values()))
 
 
 @torch.no_grad()

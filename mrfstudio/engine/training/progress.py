@@ -39,8 +39,9 @@ class Progress:
     """One step of a run. Seconds do not count pauses; they and the rate are the only numbers that chance changes.
 
     `loss` is that of the step's own batch before the update, `smoothed_loss` its running mean; `gradient_norm` is taken
-    before clipping. `validation` is empty except after the steps that were followed by one. A record with state
-    `paused` repeats the last step; one with state `done` ends the stream.
+    before clipping. `images` counts the items learned from so far, one as often as it was seen. `validation` is empty
+    except after the steps that were followed by one. A record with state `paused` repeats the last step; one with state
+    `done` ends the stream.
     """
 
     step: int
@@ -57,6 +58,7 @@ class Progress:
     extras: Mapping[str, float] = field(default_factory=dict)
     state: Literal["running", "paused", "done"] = "running"
     notice: str = ""
+    images: int = 0
 
     def __post_init__(self) -> None:
         # Copies behind a read-only view, so that a record kept by a plot never changes.

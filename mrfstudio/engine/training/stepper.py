@@ -27,6 +27,9 @@ from mrfstudio.engine.training.learner import (
 from mrfstudio.engine.training.optimiser import steps_per_epoch
 from mrfstudio.engine.training.parallel import OneProcess
 
+GRADIENT = "gradient/"
+"""Before the name of a tensor: the norm of its part of the gradient, among the numbers of a step."""
+
 
 class Diverged(Exception):
     """A loss or a gradient left the finite range. The model holds the parameters of `good_step` again."""
@@ -73,7 +76,8 @@ class Stepper:
             parameter.grad = None
         result = self._batch(learner, state, indices[context.rows], context)
         result = self._averaged(result, parameters)
-        norm = optimiser.gradient_norm(parameters)
+        squares = optimiser.gradient_squares(parameters)
+        norm = math.sqrt(sum(squares.values()))
         self._check(result.loss, norm, state.step)
         self._before = copies(self.model.tensors())
         optimiser.clip(parameters, norm, learner.clip_norm)
@@ -85,7 +89,8 @@ class Stepper:
         state.learner = dict(result.state)
         state.step += 1
         state.items += len(indices)
-        return StepResult(result.loss, norm, len(indices), result.scalars)
+        each = {GRADIENT + name: math.sqrt(square) for name, square in squares.items()} if len(squares) > 1 else {}
+        return StepResult(result.loss, norm, len(indices), {**result.scalars, **each})
 
     def _average(self, learner: Learner, state: TrainingState) -> None:
         if learner.averaging == 0:

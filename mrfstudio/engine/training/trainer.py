@@ -315,6 +315,7 @@ class Trainer:
             extras=result.scalars if result else NOTHING,
             state=state,
             notice=notice,
+            images=self.state.items,
         )
 
     def _save(self) -> None:

@@ -28,7 +28,8 @@ def roomy(before: Range | None, low: float, high: float, *, whole: bool = False)
         return before
     start, end = (low, high) if before is None else (min(low, before[0]), max(high, before[1]))
     if whole:
-        return float(math.floor(start)), float(math.ceil(end))
+        low_end = float(math.floor(start))
+        return low_end, max(float(math.ceil(end)), low_end + 1.0)  # one exact power of ten alone has a width too
     room = 0.25 * (end - start) or max(abs(end) * 0.05, 0.5)
     grown_below = before is None or low < before[0]
     grown_above = before is None or high > before[1]

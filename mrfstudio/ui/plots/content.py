@@ -213,9 +213,13 @@ def _rows(writer, name: str, *columns: np.ndarray) -> None:  # type: ignore[no-u
 
 
 class Crosshair(QObject):
-    """One position on the horizontal axis, shown by every plot that shares it; None while nobody points."""
+    """One position on the horizontal axis, shown by every plot that shares it; None while nobody points.
+
+    All of them count the same: `counted` tells what, from now on.
+    """
 
     moved = Signal(object)
+    counted = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -111,12 +111,16 @@ class Coordinates(QWidget):
         """What is in sight while nobody has zoomed, in coordinates of the axis."""
         if self.owner is not None and self.owner.log_x == self.log_x:
             return self.owner.whole_x()
+        if self.content.picture is not None:
+            return self.content.picture.x
         places = [line.x for line in self.lines()] + [dots.x for dots in self.content.dots]
         return padded([self.across(x) for x in places])
 
     def whole_y(self) -> Range:
         if self.owner is not None and self.owner.log_y == self.log_y:
             return self.owner.whole_y()
+        if self.content.picture is not None:
+            return self.content.picture.y
         return padded(self._heights())
 
     def span_x(self) -> Range:

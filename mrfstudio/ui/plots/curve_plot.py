@@ -30,6 +30,10 @@ class Measure:
     """The range before anything is known; it only ever grows. Exponents of ten on a logarithmic axis."""
 
 
+WHOLE = ("iteration", "step", "image")
+"""Units of which there are no halves."""
+
+
 def lane_paint(lane: int) -> Paint:
     """The colour of a lane, in any theme."""
     return lambda colours: lane_colour(lane, colours)
@@ -71,14 +75,33 @@ class CurvePlot(Plot):
         content = self.content
         content.lines = [line for lane, each in series.lanes.items() for line in self.lines_of(lane, each)]
         content.levels = [] if self.level is None or not self.has_data else [PlotLevel(*self.level)]
-        unit = content.across
-        content.present = float(iteration) if unit == self.along else None
-        content.marks = self.marks() if unit == self.along else ()
+        content.present = self.counted(iteration)
+        content.marks = [PlotMark(at, mark.words) for mark in self.marks() if (at := self.counted(mark.x)) is not None]
         self.grow()
         content.tell()
 
     def marks(self) -> list[PlotMark]:
         return self.series.marks
+
+    def counted(self, iteration: float) -> float | None:
+        """Where an iteration stands on the horizontal axis; None where that is not known."""
+        if self.content.across == self.along:
+            return float(iteration)
+        series = next(iter(self.series.lanes.values()), None)
+        if series is None or not len(series):
+            return None
+        at = np.interp(iteration, series.counted(self.along), series.counted(self.content.across))
+        return float(at) if np.isfinite(at) else None
+
+    def iteration_at(self, x: float) -> float | None:
+        """The other way round: which iteration stands there."""
+        if self.content.across == self.along:
+            return x
+        series = next(iter(self.series.lanes.values()), None)
+        if series is None or not len(series):
+            return None
+        at = np.interp(x, series.counted(self.content.across), series.counted(self.along))
+        return float(at) if np.isfinite(at) else None
 
     def lines_of(self, lane: int, series: Series) -> list[PlotLine]:
         """The lines of a lane: one, or with companions."""
@@ -99,7 +122,7 @@ class CurvePlot(Plot):
         if self.level is not None and self.has_data:
             level = float(self.upwards(np.array([self.level[1]]))[0])
             self.range = roomy(self.range, level, level)
-        if whole:
+        if self.content.across == self.along:
             self.end = max(self.end, next_end(self.iteration))
 
     def set_level(self, level: tuple[str, float] | None) -> None:
@@ -114,7 +137,7 @@ class CurvePlot(Plot):
     def set_unit(self, unit: str) -> None:
         """Count iterations, or seconds of computing."""
         self.content.across = unit
-        self.whole_numbers = unit == self.along
+        self.whole_numbers = unit in WHOLE
         self.zoom_x = self.zoom_y = None
         self.forget_range()
         self.end = next_end(0) if self.whole_numbers else 1e-6
@@ -140,5 +163,6 @@ class CurvePlot(Plot):
     def on_click(self, point: QPointF) -> None:
         super().on_click(point)
         x = self.at(point)[0]
-        if self.content.across == self.along:
-            self.picked.emit(min(max(round(10**x if self.log_x else x), 0), round(self.end)))
+        iteration = self.iteration_at(min(max(10**x if self.log_x else x, 0.0), self.end))
+        if iteration is not None:
+            self.picked.emit(round(iteration))

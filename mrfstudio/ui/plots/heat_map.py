@@ -45,14 +45,6 @@ class MapPlot(Plot):
         cell = max(min(room.width() / columns, room.height() / rows), 0.1)
         return QRectF(room.left(), room.top(), cell * columns, cell * rows)
 
-    def whole_x(self) -> Range:
-        shown = self.content.picture
-        return (0.0, 1.0) if shown is None else shown.x
-
-    def whole_y(self) -> Range:
-        shown = self.content.picture
-        return (0.0, 1.0) if shown is None else shown.y
-
     def zoom(self, factor: float, at: QPointF, *, across: bool = True, up: bool = False) -> None:
         """Keep `factor` of what is in sight around a point, both ways: cells stay squares."""
         super().zoom(factor, at, across=True, up=True)

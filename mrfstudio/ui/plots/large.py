@@ -29,9 +29,9 @@ class LargePlot(QWidget):
             if plot.can_be_logarithmic:
                 row.addWidget(self._tick("Log heights", plot.log_y, lambda on: plot.set_logarithmic(y=on)))
             row.addWidget(self._tick(f"Log {across}", plot.log_x, lambda on: plot.set_logarithmic(x=on)))
-            if len(plot.units) > 1:
-                row.addWidget(self._units())
             row.addWidget(smoothing_slider(plot))
+        if len(plot.units) > 1:
+            row.addWidget(self._units())
         row.addStretch(1)
         for words, do in (
             ("Reset zoom", plot.reset),
@@ -58,5 +58,6 @@ class LargePlot(QWidget):
         for unit in self.plot.units:
             box.addItem(f"{unit}s")
         box.setCurrentIndex(self.plot.units.index(self.plot.content.across))
-        box.activated.connect(lambda index: self.plot.set_unit(self.plot.units[index]))
+        box.setToolTip("What the horizontal axis counts, here and in the plots beside this one.")
+        box.activated.connect(lambda index: self.plot.crosshair.counted.emit(self.plot.units[index]))
         return box

@@ -28,6 +28,8 @@ def menu_of(plot: Plot) -> QMenu:
     _add(menu, "Reset zoom", plot.reset, "Show everything again (Home).").setEnabled(plot.zoomed)
     if plot.content.lines:
         _axes(menu, plot)
+    if len(plot.units) > 1:
+        _units(menu.addMenu("Across"), plot)
     if len(plot.content.switches()) > 1:
         _lines(menu.addMenu("Show"), plot)
     menu.addSeparator()
@@ -63,11 +65,14 @@ def _axes(menu: QMenu, plot: Plot) -> None:
     _tick(menu, f"Logarithmic {plot.content.across or 'x'}", plot.log_x, lambda on: plot.set_logarithmic(x=on), about)
     fits = "Wheel and drag then move along the axis alone, and heights follow what is in sight."
     _tick(menu, "Fit heights to what is in sight", plot.fits, lambda on: set_fits(plot, on), fits)
-    if len(plot.units) > 1:
-        across = menu.addMenu("Across")
-        for unit in plot.units:
-            _tick(across, f"{unit}s", unit == plot.content.across, partial(_ignoring, partial(plot.set_unit, unit)))
     menu.addAction(_Smoothing(plot, menu))
+
+
+def _units(menu: QMenu, plot: Plot) -> None:
+    """What the horizontal axis counts, here and in the plots beside it."""
+    for unit in plot.units:
+        count = partial(plot.crosshair.counted.emit, unit)
+        _tick(menu, f"{unit}s", unit == plot.content.across, partial(_ignoring, count))
 
 
 def _ignoring(do: Callable[[], object], _: bool) -> None:

@@ -74,6 +74,7 @@ class Plot(Coordinates):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         content.changed.connect(self.refresh)
         self.crosshair.moved.connect(self._point)
+        self.crosshair.counted.connect(self._count)
         self.describe()
 
     def describe(self) -> None:
@@ -205,6 +206,10 @@ class Plot(Coordinates):
         self._dress()
         return True
 
+    def _count(self, unit: str) -> None:
+        if unit in self.units:
+            self.set_unit(unit)
+
     def _point(self, x: float | None) -> None:
         if self._body is not None and self.isVisible():
             self._body.point(None if x is None else float(self.across(np.array([x]))[0]))
@@ -220,7 +225,8 @@ class Plot(Coordinates):
         if self._body is None or not self.content.anything:
             painter.fillRect(area, QColor(colours.surface))
             painter.setPen(QColor(colours.muted))
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.content.empty)
+            words = "" if self.content.anything else self.content.empty
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, words)
         if self.hasFocus():
             painter.setPen(QPen(QColor(colours.focus), 1))
             painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
@@ -332,7 +338,7 @@ class Plot(Coordinates):
             else Qt.CursorShape.ArrowCursor
         )
         x, y = self.at(point)
-        if self.content.lines:
+        if self.content.lines or self.units:
             self.crosshair.move(self.snapped(10.0**x if self.log_x else x) if inside else None)
         words = self.words_at(x, y, point) if inside and self.content.anything else ""
         self._tip.setVisible(bool(words))

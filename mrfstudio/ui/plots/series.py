@@ -63,13 +63,14 @@ class Series:
         """Where the finite values of a measure stand: iterations, or seconds of computing since the first."""
         return self._finite("second" if unit == "second" else "iteration", measure)
 
+    def counted(self, unit: str) -> np.ndarray:
+        """(iterations,): what the horizontal axis counts, at every iteration."""
+        return np.cumsum(np.nan_to_num(self.values("seconds"))) if unit == "second" else self.iterations
+
     def _finite(self, what: str, measure: str) -> np.ndarray:
         if (what, measure) not in self._known:
             values = self.values(measure)
-            if what == "second":
-                wanted = np.cumsum(np.nan_to_num(self.values("seconds")))
-            else:
-                wanted = self.iterations if what == "iteration" else values
+            wanted = values if what == "values" else self.counted(what)
             self._known[what, measure] = wanted[np.isfinite(values)]
         return self._known[what, measure]
 

@@ -15,6 +15,7 @@ def test_ranges_only_grow_and_in_round_steps() -> None:
     assert low < -0.5
     assert high == 1.0
     assert roomy((-5.0, 0.0), -7.3, 0.0, whole=True) == (-8.0, 0.0)
+    assert roomy(None, 2.0, 2.0, whole=True) == (2.0, 3.0)  # a loss of exactly 100, again and again
     assert roomy(None, 3.0, 3.0)[0] < 3.0 < roomy(None, 3.0, 3.0)[1]
 
 

@@ -8,7 +8,15 @@ from typing import Any, Literal
 
 from mrfstudio.engine.protocol.answers import ModelNote
 from mrfstudio.engine.protocol.requests.base import Request
-from mrfstudio.engine.protocol.training import RunNote, RunUpdate, RunView, Snapshot, TrainingChoices, TrainingPlan
+from mrfstudio.engine.protocol.training import (
+    ParameterHistory,
+    RunNote,
+    RunUpdate,
+    RunView,
+    Snapshot,
+    TrainingChoices,
+    TrainingPlan,
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,13 @@ class ReadSnapshot(Request[Snapshot]):
 
     run: str
     step: int
+
+
+@dataclass(frozen=True)
+class ReadParameters(Request[ParameterHistory]):
+    """How the parameters of a run have spread out over its snapshots."""
+
+    run: str
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,32 @@ import numpy as np
 from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.files.model_file import read_card, user_models_folder
 from mrfstudio.engine.protocol.answers import ModelNote
-from mrfstudio.engine.protocol.training import RunNote, RunUpdate, RunView, Snapshot, TrainingChoices, TrainingPlan
+from mrfstudio.engine.protocol.training import (
+    ParameterHistory,
+    RunNote,
+    RunUpdate,
+    RunView,
+    Snapshot,
+    TrainingChoices,
+    TrainingPlan,
+)
 from mrfstudio.engine.runtime.jobs import Job
 from mrfstudio.engine.training.runs import snapshots
 from mrfstudio.engine.training.runs.choices import check_plan, training_choices
+from mrfstudio.engine.training.runs.parameters import ParameterHistories
 from mrfstudio.engine.training.runs.store import MODEL, RunError, RunStore, file_name
 
-MEASURED = ("step", "epoch", "loss", "smoothed_loss", "gradient_norm", "learning_rate", "seconds", "images_per_second")
+MEASURED = (
+    "step",
+    "epoch",
+    "loss",
+    "smoothed_loss",
+    "gradient_norm",
+    "learning_rate",
+    "images",
+    "seconds",
+    "images_per_second",
+)
 
 
 class Runs:
@@ -42,6 +61,7 @@ class Runs:
         self._run = ""
         self._new = False  # whether the run was begun here, not resumed
         self._last: dict[str, Any] = {}
+        self._histories = ParameterHistories()
 
     # Questions --------------------------------------------------------------------------------------------------------
 
@@ -61,6 +81,10 @@ class Runs:
     def snapshot(self, run: str, step: int) -> Snapshot:
         """The answers and pictures of a step."""
         return snapshots.read(self.store.path(run), run, step)
+
+    def parameters(self, run: str) -> ParameterHistory:
+        """How the parameters of a run have spread out; in the background, one question at a time."""
+        return self._histories.of(self.store.path(run))
 
     def rename(self, run: str, name: str) -> RunNote:
         self.store.rename(run, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mrfstudio.engine.protocol.requests import Route
+from mrfstudio.engine.protocol.requests import Background, Route
 from mrfstudio.engine.protocol.requests.train import (
     CancelRun,
     ChangeLearner,
@@ -15,6 +15,7 @@ from mrfstudio.engine.protocol.requests.train import (
     OpenRun,
     PaintPoints,
     PollRun,
+    ReadParameters,
     ReadSnapshot,
     RenameRun,
     RestoreRuns,
@@ -45,6 +46,7 @@ class TrainService(Service):
         yield ListRuns.by(lambda asked: runs.runs())
         yield OpenRun.by(lambda asked: runs.open(asked.run))
         yield ReadSnapshot.by(lambda asked: runs.snapshot(asked.run, asked.step))
+        yield ReadParameters.by(lambda asked: Background(lambda: runs.parameters(asked.run)))
         yield RenameRun.by(lambda asked: runs.rename(asked.run, asked.name))
         yield DeleteRuns.by(lambda asked: runs.delete(asked.runs))
         yield RestoreRuns.by(lambda asked: runs.restore(asked.runs))

@@ -42,3 +42,7 @@ class TrainCentre(QWidget):
         column.addWidget(advice)
         self.pages = PageTabs(self.tabs, "Training")
         column.addWidget(self.pages, 1)
+
+    def add_tab(self, widget: QWidget, title: str, help: str) -> None:
+        """One more tab, at the end."""
+        self.tabs.setTabToolTip(self.tabs.addTab(widget, title), help)

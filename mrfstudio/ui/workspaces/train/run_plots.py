@@ -56,7 +56,7 @@ class StepPlot(CurvePlot):
     """A plot over steps of runs; `raw` is drawn thin behind each line."""
 
     along = "step"
-    choices = ("step", "second", "epoch")
+    choices = ("step", "second", "epoch", "image")
 
     def __init__(self, measure: Measure, crosshair: Crosshair | None = None, raw: str = "") -> None:
         super().__init__(measure, crosshair)
@@ -85,10 +85,9 @@ class StepPlot(CurvePlot):
     def _known(self, series: RunSeries, name: str, unit: str) -> tuple[np.ndarray, np.ndarray]:
         _, y = series.known(name)
         x = series.along(unit, name)
-        if not self.log_y:
-            return x, y
-        positive = y > 0  # a loss may be negative, such as that of a density; on this axis it has no place
-        return x[positive], y[positive]
+        # A loss may be negative, such as that of a density: on a logarithmic axis it has no place.
+        placed = np.isfinite(x) & ((y > 0) | (not self.log_y))
+        return x[placed], y[placed]
 
     def lines_of(self, lane: int, series: RunSeries) -> list[PlotLine]:  # type: ignore[override]
         title, unit = self.series.titles.get(lane, ""), self.content.across
@@ -104,10 +103,21 @@ class StepPlot(CurvePlot):
 
     def draw(self, series: RunCurves, iteration: int) -> None:  # type: ignore[override]
         """Show all runs, or means of those that differ only in their seed, and mark a step."""
+        self.content.empty = f"No {self.content.across}s were noted."
+        self._choose_axis(series)
         super().draw(series, iteration)  # type: ignore[arg-type]
         if any(len(group) > 1 for group in series.groups()):
             self.content.lines = [line for group in series.groups() for line in self._together(series, group)]
             self.content.tell()
+
+    def _choose_axis(self, series: RunCurves) -> None:
+        """Until a person chooses: no powers of ten where a value has no logarithm, such as the loss of a density."""
+        known = (series.lanes[lane].known(self.measure.name)[1] for lane in series.lanes)
+        fits = self.measure.logarithmic and all((y > 0).all() for y in known)
+        if self._chosen is None and fits != self.log_y:
+            self.log_y = fits
+            self.zoom_x = self.zoom_y = None
+            self.forget_range()
 
     def _together(self, series: RunCurves, group: list[int]) -> list[PlotLine]:
         if len(group) == 1:

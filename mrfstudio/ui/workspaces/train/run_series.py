@@ -13,6 +13,8 @@ from mrfstudio.ui.plots.content import PlotMark
 
 STEP = "step"
 FIRST_ROOM = 1024
+NOTED = {"step": STEP, "second": "seconds", "epoch": "epoch", "image": "images"}
+"""The column of each unit."""
 
 
 class RunSeries:
@@ -78,13 +80,18 @@ class RunSeries:
         return self._known[name]
 
     def along(self, unit: str, name: str) -> np.ndarray:
-        """Where the finite values of a column stand: steps, or seconds or epochs as the run has noted them."""
-        column = {"second": "seconds", "epoch": "epoch"}.get(unit, STEP)
+        """Where the finite values of a column stand: steps, or what the run has noted of another unit."""
         if name not in self._columns:
             return np.empty(0)
-        finite = np.isfinite(self._columns[name][: self._count])
-        where = self._columns.get(column, self._columns[STEP])[: self._count]
-        return where[finite]
+        return self.counted(unit)[np.isfinite(self._columns[name][: self._count])]
+
+    def counted(self, unit: str) -> np.ndarray:
+        """(steps,): what the horizontal axis counts, at every step; it never falls.
+
+        A run of an older version noted no images: they are NaN, and nothing of it is drawn over them.
+        """
+        column = self._columns.get(NOTED[unit])
+        return np.full(self._count, np.nan) if column is None else column[: self._count]
 
     def column(self, name: str) -> np.ndarray:
         """(steps,) with NaN where nothing was measured."""

@@ -24,7 +24,7 @@ from mrfstudio.ui.window.actions import (
     UNDO,
     ActionHandlers,
 )
-from mrfstudio.ui.workspaces.train.run_series import RunSeries
+from mrfstudio.ui.workspaces.train.run_series import RunCurves, RunSeries
 
 if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.train.view import TrainView
@@ -87,6 +87,18 @@ class TrainRuns(QObject):
                 plan = repr(replace(notes[run].plan, seed=0))
                 found[lane] = first.setdefault(plan, lane)
         return found
+
+    def curves(self) -> RunCurves:
+        """The run that is looked at and the ticked ones, as plots draw them."""
+        curves, shown = RunCurves(), self._workspace.shown_run.shown
+        for run, lane in self.drawn.items():
+            if run in self._workspace.series:
+                curves.lanes[lane] = self._workspace.series[run]
+                curves.titles[lane] = self.name_of(run)
+        if self._table.average.isChecked():
+            curves.alike = self.alike()
+        curves.mark_changes(() if shown is None else shown.changes)
+        return curves
 
     def name_of(self, run: str) -> str:
         return next((note.name for note in self.notes if note.run == run), run)
@@ -160,9 +172,9 @@ class TrainRuns(QObject):
         self._table.delete_chosen()
 
     def show_runs(self) -> None:
-        """To the table and back."""
+        """To the table, and from there to what is watched."""
         tabs = self._workspace.tabs
-        tabs.setCurrentIndex(1 - tabs.currentIndex())
+        tabs.setCurrentIndex(0 if tabs.currentIndex() == 1 else 1)
         (self._table.view if tabs.currentIndex() else self._workspace.wall).setFocus()
 
     def _rename(self, run: str, name: str) -> None:

@@ -36,6 +36,8 @@ class ShownRun(QObject):
 
     snapshot_shown = Signal(object)
     """Another `Snapshot` is shown, or None."""
+    moved = Signal()
+    """Another run is looked at, or it has gone on."""
 
     def __init__(self, workspace: TrainView) -> None:
         super().__init__(workspace)
@@ -63,6 +65,7 @@ class ShownRun(QObject):
         self.look_at(view.note)
         workspace.snapshots.set_steps(view.snapshots)
         workspace.show_state()
+        self.moved.emit()
         if view.note.elsewhere:
             workspace.watch()
 
@@ -75,12 +78,14 @@ class ShownRun(QObject):
             self._workspace.snapshots.clear()
             self._show_snapshot()
         self._workspace.runs.draw_shown()
+        self.moved.emit()
 
     def update(self, note: RunNote, snapshots: tuple[int, ...]) -> None:
         """The run has moved on; nothing happens if it is not the one that is looked at."""
         if note.run == self.run:
             self.shown = note
             self._workspace.snapshots.set_steps(snapshots)
+            self.moved.emit()
 
     @property
     def metrics(self) -> tuple[str, ...]:

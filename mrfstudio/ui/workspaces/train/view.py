@@ -40,10 +40,11 @@ from mrfstudio.ui.workspaces.shared.view import WorkspaceView, workspace_view
 from mrfstudio.ui.workspaces.train.centre import TrainCentre
 from mrfstudio.ui.workspaces.train.checkpoint_bar import CheckpointBar
 from mrfstudio.ui.workspaces.train.model_picture import ModelPicture
+from mrfstudio.ui.workspaces.train.parameters import Parameters
 from mrfstudio.ui.workspaces.train.plan_panel import PlanPanel, plan_of
 from mrfstudio.ui.workspaces.train.query_wall import QueryWall
 from mrfstudio.ui.workspaces.train.run_plots import RunPlots
-from mrfstudio.ui.workspaces.train.run_series import RunCurves, RunSeries
+from mrfstudio.ui.workspaces.train.run_series import RunSeries
 from mrfstudio.ui.workspaces.train.run_table import RunTable
 from mrfstudio.ui.workspaces.train.runs import TrainRuns
 from mrfstudio.ui.workspaces.train.shown_run import ShownRun, empty_words, progress_words, status_words
@@ -87,6 +88,10 @@ class TrainView(WorkspaceView):
         self.centre = TrainCentre(self.bar, self.advice, self.stage, self.picture, self.snapshots, self.table)
         self.tabs = self.centre.tabs
         self.shown_run, self.runs = ShownRun(self), TrainRuns(self)
+        self.parameters = Parameters(self)
+        self.centre.add_tab(
+            self.parameters.plots, "Parameters", "How every tensor of the run has spread out, and its gradient."
+        )
         self._timer = QTimer(self, interval=EVERY)
         self._timer.timeout.connect(self._poll)
         self.bar.start.connect(self.start_training)
@@ -160,15 +165,7 @@ class TrainView(WorkspaceView):
         """Draw the curves of the run that is looked at and of the ticked ones."""
         if self.plots is None:
             return
-        curves = RunCurves()
-        for run, lane in self.runs.drawn.items():
-            if run in self.series:
-                curves.lanes[lane] = self.series[run]
-                curves.titles[lane] = self.runs.name_of(run)
-        if self.table.average.isChecked():
-            curves.alike = self.runs.alike()
-        shown = self.shown_run.shown
-        curves.mark_changes(() if shown is None else shown.changes)
+        curves, shown = self.runs.curves(), self.shown_run.shown
         unit, expecting = (shown.loss_unit, shown.active) if shown is not None else ("", False)
         self.plots.set_runs(curves, self.shown_run.metrics, unit, expecting)
         self.mark_step()

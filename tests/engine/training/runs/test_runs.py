@@ -379,7 +379,7 @@ def test_a_plan_that_is_refused_leaves_nothing_behind(store: RunStore) -> None:
 
 def test_records_become_columns_with_gaps_where_nothing_was_measured() -> None:
     row = dict.fromkeys(("epoch", "loss", "smoothed_loss", "gradient_norm", "learning_rate"), 1.0)
-    row |= {"seconds": 1.0, "images_per_second": None, "state": "running", "extras": {}, "validation": {}}
+    row |= {"seconds": 1.0, "images": 50, "images_per_second": None, "state": "running", "extras": {}, "validation": {}}
     messages = [{**row, "step": 1, "extras": {"converged": 0.5}}, {**row, "step": 2, "validation": {"iou": 0.7}}]
     messages += [{**row, "step": 2, "state": "paused"}, {**row, "step": 2, "state": "done"}]
     columns = columns_of(messages)

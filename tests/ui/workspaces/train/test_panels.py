@@ -94,12 +94,13 @@ def test_durations_are_words(seconds: float, words: str) -> None:
 # Plots ----------------------------------------------------------------------------------------------------------------
 
 
-def test_the_axis_of_the_loss_is_logarithmic_until_somebody_switches_it(qtbot: QtBot, theme: Theme) -> None:
+def test_the_axis_of_the_loss_is_as_somebody_switches_it(qtbot: QtBot, theme: Theme) -> None:
     plot = StepPlot(LOSS, raw="loss")
     qtbot.addWidget(plot)
     plot.resize(300, 150)
     curves = RunCurves()
     curves.lanes[0] = RunSeries(columns([1, 2, 3], loss=[1.0, 0.2, 0.1], smoothed_loss=[1.0, 0.5, -0.1]))
+    plot.set_logarithmic(y=True)
     plot.draw(curves, 3)  # type: ignore[arg-type]
     assert plot.points(curves.lanes[0])[1].tolist() == pytest.approx(
         [0.0, math.log10(0.5)]
