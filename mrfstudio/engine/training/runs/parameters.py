@@ -22,7 +22,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class TensorSpread:
     """A tensor at one step: `cumulated` (FINE + 1,) is the share of its numbers below evenly spaced values."""
 
     size: int
@@ -32,7 +32,7 @@ class Spread:
     quantiles: NDArray[np.float64]
 
 
-def spread_of(values: NDArray[np.floating]) -> Spread | None:
+def spread_of(values: NDArray[np.floating]) -> TensorSpread | None:
     """The finite numbers (…) of a tensor; None where there are none."""
     flat = values[np.isfinite(values)].astype(np.float64)
     if not flat.size:
@@ -40,10 +40,10 @@ def spread_of(values: NDArray[np.floating]) -> Spread | None:
     low, high = float(flat.min()), float(flat.max())
     counts = np.histogram(flat, FINE, (low, high))[0] if high > low else np.zeros(FINE)
     cumulated = np.concatenate([[0.0], np.cumsum(counts) / flat.size])
-    return Spread(flat.size, low, high, cumulated, np.quantile(flat, QUANTILES))
+    return TensorSpread(flat.size, low, high, cumulated, np.quantile(flat, QUANTILES))
 
 
-def shares(spread: Spread, edges: NDArray[np.float64]) -> NDArray[np.float32]:
+def shares(spread: TensorSpread, edges: NDArray[np.float64]) -> NDArray[np.float32]:
     """(bins,): the share of the numbers between each two of the edges (bins + 1,), which hold all of them."""
     if spread.high == spread.low:
         return np.histogram([spread.low], edges)[0].astype(np.float32)
@@ -55,7 +55,7 @@ class ParameterHistories:
     """Reads snapshots once: while a run goes on, only the new ones."""
 
     def __init__(self) -> None:
-        self._run: tuple[Path, dict[int, dict[str, Spread]]] = (Path(), {})
+        self._run: tuple[Path, dict[int, dict[str, TensorSpread]]] = (Path(), {})
 
     def of(self, folder: Path) -> ParameterHistory:
         """Every tensor of the run in a folder, over its snapshots."""
@@ -67,7 +67,7 @@ class ParameterHistories:
         return ParameterHistory(tuple(_tensor(name, found) for name in names))
 
 
-def _read(folder: Path, step: int) -> dict[str, Spread]:
+def _read(folder: Path, step: int) -> dict[str, TensorSpread]:
     """The tensors of a snapshot; none where it was thinned out meanwhile, or is damaged."""
     try:
         tensors = load_model(parameter_path(folder, step)).tensors
@@ -79,7 +79,7 @@ def _read(folder: Path, step: int) -> dict[str, Spread]:
     return {name: spread for name, spread in spreads.items() if spread is not None}
 
 
-def _tensor(name: str, found: dict[int, dict[str, Spread]]) -> TensorHistory:
+def _tensor(name: str, found: dict[int, dict[str, TensorSpread]]) -> TensorHistory:
     """One tensor over the steps that have it."""
     known = {step: spreads[name] for step, spreads in found.items() if name in spreads}
     size = max(spread.size for spread in known.values())
@@ -94,7 +94,7 @@ def _tensor(name: str, found: dict[int, dict[str, Spread]]) -> TensorHistory:
     )
 
 
-def _edges(spreads: Iterable[Spread], bins: int) -> NDArray[np.float64]:
+def _edges(spreads: Iterable[TensorSpread], bins: int) -> NDArray[np.float64]:
     """(bins + 1,) evenly spaced, around everything."""
     ends = [(spread.low, spread.high) for spread in spreads]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)

@@ -178,7 +178,7 @@ def _gradient_of(name: str) -> Measure:
     return Measure(BY_TENSOR + name, f"gradient of {words}", "", help, logarithmic=True)
 
 
-class Parameters(QObject):
+class ShownParameters(QObject):
     """Asks how the parameters of the run that is looked at have spread out, while somebody looks."""
 
     def __init__(self, workspace: TrainView) -> None:

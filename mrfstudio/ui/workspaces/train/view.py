@@ -40,7 +40,7 @@ from mrfstudio.ui.workspaces.shared.view import WorkspaceView, workspace_view
 from mrfstudio.ui.workspaces.train.centre import TrainCentre
 from mrfstudio.ui.workspaces.train.checkpoint_bar import CheckpointBar
 from mrfstudio.ui.workspaces.train.model_picture import ModelPicture
-from mrfstudio.ui.workspaces.train.parameters import Parameters
+from mrfstudio.ui.workspaces.train.parameters import ShownParameters
 from mrfstudio.ui.workspaces.train.plan_panel import PlanPanel, plan_of
 from mrfstudio.ui.workspaces.train.query_wall import QueryWall
 from mrfstudio.ui.workspaces.train.run_plots import RunPlots
@@ -88,7 +88,7 @@ class TrainView(WorkspaceView):
         self.centre = TrainCentre(self.bar, self.advice, self.stage, self.picture, self.snapshots, self.table)
         self.tabs = self.centre.tabs
         self.shown_run, self.runs = ShownRun(self), TrainRuns(self)
-        self.parameters = Parameters(self)
+        self.parameters = ShownParameters(self)
         self.centre.add_tab(
             self.parameters.plots, "Parameters", "How every tensor of the run has spread out, and its gradient."
         )
