@@ -24,8 +24,9 @@ def add(commands: Any) -> None:
         "batch",
         help="one command on every file of a folder",
         description="Run segment, inpaint or infer on every file of FOLDER. Further options are the command's own; "
-        "--scribbles, --mask and --evidence also take a folder with a file of the same name for each item. Answers "
-        "go to --out as NAME.json, and NAME.png for pictures. Started again, it goes on with what is missing.",
+        "--scribbles, --mask and --evidence also take a folder with a file of the same name for each item; --cutout "
+        "takes a folder to write into. Answers go to --out as NAME.json, and NAME.png for pictures. Started again, it "
+        "goes on with what is missing.",
     )
     parser.add_argument("command", choices=COMMANDS, help="what to run")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the files to work on")
@@ -88,6 +89,8 @@ def work(item: BatchItem) -> str:
 
     torch.set_num_threads(1)
     target = Path(item.answer)
+    for picture in item.pictures:
+        Path(picture).parent.mkdir(parents=True, exist_ok=True)
     answer = target.with_name(f".{item.name}.{os.getpid()}.part")
     said = io.StringIO()
     try:

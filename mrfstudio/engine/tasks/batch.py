@@ -1,8 +1,9 @@
 """One command on every file of a folder: which files, which of them are done, and how their work is shared out.
 
-An item is done when its JSON is there with the key of what it was made from: the command's options and the bytes of
-every file it reads. So a batch that was killed goes on where it was, another option or a changed picture computes
-again, and the answer of an item depends neither on the number of workers nor on the shard.
+An item is done when its files are there, the JSON with the key of what it was made from: the command's options and
+the bytes of every file it reads. So a batch that was killed goes on where it was, another option, a changed picture or
+a model trained anew computes again, and the answer of an item depends neither on the number of workers nor on the
+shard. Where folders lie is not part of the key: they may be moved.
 """
 
 from __future__ import annotations
@@ -20,22 +21,33 @@ from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.runtime.workers import process_pool
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".pgm", ".ppm")
-READS = {"segment": PICTURES, "inpaint": PICTURES, "infer": (".uai", ".fg")}
+GRAPHS = (".uai", ".fg", ".bif", ".xmlbif", ".xml", ".xdsl")
+READS = {
+    "segment": PICTURES,
+    "inpaint": PICTURES,
+    "infer": (*GRAPHS, *(f"{ending}.gz" for ending in GRAPHS)),
+}
 """What each command takes from a folder."""
 PARTNERS = ("--scribbles", "--mask", "--evidence", "--priors", "--edge-alphas")
 """Options whose value may be a folder, with a file of the item's own name in it."""
+WRITES = ("--cutout",)
+"""Options whose value is a folder to write into, a picture with the item's name each."""
 TRIES = 2  # alone, of an item that was under way when a process died
 CONNECT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class BatchItem:
-    """The words of one command, the JSON file of its answer, and the key of what it is made from. Plain strings."""
+    """The words of one command, the JSON file of its answer, and the key of what it is made from. Plain strings.
+
+    `pictures` are the other files that it writes.
+    """
 
     name: str
     words: tuple[str, ...]
     answer: str
     key: str
+    pictures: tuple[str, ...] = ()
 
     @property
     def done(self) -> bool:
@@ -43,7 +55,8 @@ class BatchItem:
             found = json.loads(Path(self.answer).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return False
-        return isinstance(found, dict) and found.get("key") == self.key
+        written = all(Path(picture).is_file() for picture in self.pictures)
+        return written and isinstance(found, dict) and found.get("key") == self.key
 
 
 Work = Callable[[BatchItem], str]
@@ -53,31 +66,45 @@ Work = Callable[[BatchItem], str]
 def batch_items(command: str, folder: Path, out: Path, options: Sequence[str]) -> list[BatchItem]:
     """Every file of the folder that the command reads, in order of their names. Raises `StudioError`."""
     if not folder.is_dir():
-        raise StudioError(f"{folder} is no folder: expected one with {_kinds(command)} files.")
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in READS[command] and path.is_file())
+        raise StudioError(f"{folder} is no folder: expected one with {', '.join(READS[command])} files.")
+    files = {path: ending for path in sorted(folder.iterdir()) if (ending := _ending(command, path))}
     if not files:
-        raise StudioError(f"{folder} has no {_kinds(command)} files.")
-    stems = Counter(path.stem for path in files)
-    return [_item(command, path, out, options, path.name if stems[path.stem] > 1 else path.stem) for path in files]
+        raise StudioError(f"{folder} has no {', '.join(READS[command])} files.")
+    stems = {path: path.name[: -len(ending)] for path, ending in files.items()}
+    often = Counter(stems.values())
+    return [_item(command, path, out, options, path.name if often[stem] > 1 else stem) for path, stem in stems.items()]
+
+
+def _ending(command: str, path: Path) -> str:
+    """The longest ending of a file that the command reads; empty for others."""
+    fitting = [ending for ending in READS[command] if path.name.lower().endswith(ending) and path.is_file()]
+    return max(fitting, key=len, default="")
 
 
 def _item(command: str, path: Path, out: Path, options: Sequence[str], name: str) -> BatchItem:
-    words, read = [command, str(path)], [path]
+    words, read, pictures = [command, str(path)], [path], []
+    meant = [command]  # the words without places
     for option, value in _pairs(options):
         words.append(option)
+        meant.append(option)
         if value is None:
             continue
-        if option in PARTNERS:
-            found = _partner(Path(value), path)
-            read.append(found)
-            value = str(found)
+        if option in WRITES:
+            value = str(Path(value).absolute() / f"{name}.png")
+            pictures.append(value)
+        elif option in PARTNERS or Path(value).is_file():
+            read.append(_partner(Path(value), path))
+            value = str(read[-1])
+        else:
+            meant.append(value)
         words.append(value)
     if command != "infer":
-        words += ["--out", str(out / f"{name}.png")]
-    digest = hashlib.sha256(json.dumps([word for word in words if word not in map(str, read)]).encode())
+        pictures.append(str(out / f"{name}.png"))
+        words += ["--out", pictures[-1]]
+    digest = hashlib.sha256(json.dumps(meant).encode())
     for each in read:
         digest.update(each.read_bytes())
-    return BatchItem(name, tuple(words), str(out / f"{name}.json"), digest.hexdigest()[:32])
+    return BatchItem(name, tuple(words), str(out / f"{name}.json"), digest.hexdigest()[:32], tuple(pictures))
 
 
 def _pairs(options: Sequence[str]) -> Iterator[tuple[str, str | None]]:
@@ -99,14 +126,11 @@ def _partner(given: Path, path: Path) -> Path:
         if not given.is_file():
             raise StudioError(f"{given} is not there: expected a file, or a folder with a file for each item.")
         return given
-    found = sorted(each for each in given.iterdir() if each.is_file() and each.name.split(".")[0] == path.stem)
+    stem = path.name.removesuffix(".gz").rpartition(".")[0]
+    found = sorted(each for each in given.iterdir() if each.is_file() and each.name.startswith(f"{stem}."))
     if not found:
-        raise StudioError(f"{given} has no file for {path.name}: expected one named {path.stem}.*.")
-    return found[0]
-
-
-def _kinds(command: str) -> str:
-    return ", ".join(READS[command])
+        raise StudioError(f"{given} has no file for {path.name}: expected one named {stem}.*.")
+    return min(found, key=lambda each: each.name.count("."))  # a.png before a.b.png
 
 
 def shard_of(items: Sequence[BatchItem], shard: str) -> list[BatchItem]:

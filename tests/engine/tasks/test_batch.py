@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from mrfstudio.engine.files.graphs.graph import FORMATS, NETWORKS
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.tasks import batch
-from mrfstudio.engine.tasks.batch import BatchItem, batch_items, run_dask, run_pool, shard_of
+from mrfstudio.engine.tasks.batch import GRAPHS, BatchItem, batch_items, run_dask, run_pool, shard_of
 from tests.engine.helpers.batch_work import write_name
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -51,6 +52,7 @@ def test_an_item_is_done_while_options_and_files_are_the_same(tmp_path: Path) ->
         return batch_items("segment", folder, tmp_path, options)[0]
 
     assert not item().done
+    (tmp_path / "a.png").write_text("labels", encoding="utf-8")
     Path(item().answer).write_text(json.dumps({"key": item().key}), encoding="utf-8")
     assert item().done
     assert not item("--thin").done
@@ -58,6 +60,40 @@ def test_an_item_is_done_while_options_and_files_are_the_same(tmp_path: Path) ->
     assert not item().done
     Path(item().answer).write_text("{", encoding="utf-8")
     assert not item().done
+
+
+def test_a_moved_folder_is_done_and_a_lost_picture_or_another_model_is_not(tmp_path: Path) -> None:
+    folder, model = folder_with(tmp_path / "in", "a.png"), tmp_path / "mine.safetensors"
+    model.write_text("weights", encoding="utf-8")
+
+    def item(out: str) -> BatchItem:
+        return batch_items("segment", folder, tmp_path / out, ["--model", str(model)])[0]
+
+    answers = folder_with(tmp_path / "one", "a.png")
+    Path(item("one").answer).write_text(json.dumps({"key": item("one").key}), encoding="utf-8")
+    assert item("one").done
+    answers.rename(tmp_path / "two")
+    assert item("two").done
+    model.write_text("trained longer", encoding="utf-8")
+    assert not item("two").done
+    model.write_text("weights", encoding="utf-8")
+    (tmp_path / "two" / "a.png").unlink()
+    assert not item("two").done
+
+
+def test_names_with_dots_find_their_files_and_each_cut_out_is_a_file_of_its_own(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "in", "my.photo.png", "my.png")
+    strokes = folder_with(tmp_path / "strokes", "my.photo.png", "my.svg")
+    items = batch_items("segment", folder, tmp_path, ["--scribbles", str(strokes), "--cutout", str(tmp_path / "cut")])
+    assert [item.name for item in items] == ["my.photo", "my"]
+    assert [Path(item.words[3]).name for item in items] == ["my.photo.png", "my.svg"]
+    assert [item.pictures[0] for item in items] == [str(tmp_path / "cut" / f"{item.name}.png") for item in items]
+
+
+def test_every_format_of_graphs_is_taken(tmp_path: Path) -> None:
+    assert set(GRAPHS) == {*FORMATS, *NETWORKS}
+    folder = folder_with(tmp_path / "in", "a.bif", "b.uai.gz", "c.fg", "notes.gz", "d.evid")
+    assert [item.name for item in batch_items("infer", folder, tmp_path, [])] == ["a", "b", "c"]
 
 
 def test_shards_together_are_the_batch(tmp_path: Path) -> None:
