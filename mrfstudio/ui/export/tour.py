@@ -27,6 +27,7 @@ from mrfstudio.ui.window.dialogs import NewDrawing, TextDialog, about_text
 from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.window.main_window import MainWindow
 from mrfstudio.ui.workspaces import view_class
+from mrfstudio.ui.workspaces.converge.overviews import MAP
 from mrfstudio.ui.workspaces.converge.view import ConvergeView
 from mrfstudio.ui.workspaces.inpaint.crop_dialog import CropDialog
 from mrfstudio.ui.workspaces.inpaint.view import InpaintView
@@ -185,11 +186,11 @@ class Tour:
         yield self._grab(window, "converge-ring")
         workspace.dock_toggled.emit("messages")
         workspace.post(NewGraph("torus", {"rows": 8, "columns": 8}))
-        workspace.show_sigma_map()
-        wait_until(lambda: workspace.sigma.complete, self._messages)
+        workspace.dock_toggled.emit(MAP)
+        wait_until(lambda: workspace.overviews.sigma.complete, self._messages)
         self._answered(workspace)
         yield self._grab(window, "converge-map")
-        workspace.show_sigma_map()
+        workspace.dock_toggled.emit(MAP)
         workspace.post(NewGraph("grid", {"rows": 100, "columns": 100}))
         self._answered(workspace)
         yield self._grab(window, "converge-large")

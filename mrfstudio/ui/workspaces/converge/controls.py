@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QGroupBox, QLabel, QVBoxLayout, QWidget
@@ -13,7 +14,8 @@ from mrfstudio.engine.protocol.catalogue import Field
 from mrfstudio.engine.protocol.commands import SetPart
 from mrfstudio.engine.protocol.frames import Frame, GraphFrame, LaneFrame
 from mrfstudio.ui.canvas.layers import ColourScale
-from mrfstudio.ui.style.graph_colours import state_colour
+from mrfstudio.ui.style.colours import Colours, rgb
+from mrfstudio.ui.style.graph_colours import state_colour, value_colours
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.legend import ColourBar
@@ -210,3 +212,13 @@ class NodeInspector(QWidget):
     def _set_field(self, name: str, value: float, gesture: int) -> None:
         if self._node is not None:
             self.command.emit(SetPart("node", self._node, value / self._scale, gesture))
+
+
+def node_values(frame: Frame, lane: LaneFrame | None, name: str, colours: Colours) -> np.ndarray | None:
+    """Colours (n, 3) of nodes that show how far they are from the reference or another lane; None for marginals."""
+    if lane is None or frame.graph is None or name == "marginal":
+        return None
+    picture = lane.pictures.get(name)
+    if picture is None or picture.size < frame.graph.nodes:  # not known yet, which is not the same as no error
+        return np.tile(np.array(rgb(colours.grid), np.uint8), (frame.graph.nodes, 1))
+    return value_colours(picture.ravel()[: frame.graph.nodes], colours)

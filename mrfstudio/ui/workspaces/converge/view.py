@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.protocol.answers import Frustrated, Loaded, Swings, Tip
@@ -28,33 +28,27 @@ from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.export.pictures import Drawing
 from mrfstudio.ui.export.recorder import Recorder
 from mrfstudio.ui.graph_canvas.input import GraphCanvas
-from mrfstudio.ui.style.colours import colours_of, rgb
-from mrfstudio.ui.style.graph_colours import state_colour, value_colours
+from mrfstudio.ui.style.colours import colours_of
+from mrfstudio.ui.style.graph_colours import state_colour
 from mrfstudio.ui.widgets.transport import TransportBar
 from mrfstudio.ui.window.actions import (
     CLEAR_HINTS,
     COMPARE,
     NEXT_EXAMPLE,
     SHOW_HINT,
-    SHOW_LATTICE,
-    SHOW_REGIONS,
-    SHOW_SIGMA_MAP,
     ZOOM_FIT,
     ZOOM_IN,
     ZOOM_OUT,
     ActionHandlers,
 )
 from mrfstudio.ui.window.settings import Settings
-from mrfstudio.ui.workspaces.converge.actions import SHOW_ARENA
 from mrfstudio.ui.workspaces.converge.advice_bar import AdviceBar
-from mrfstudio.ui.workspaces.converge.controls import ConvergeControls
+from mrfstudio.ui.workspaces.converge.controls import ConvergeControls, node_values
 from mrfstudio.ui.workspaces.converge.files import ConvergeFiles
 from mrfstudio.ui.workspaces.converge.graph_palette import GraphPalette
 from mrfstudio.ui.workspaces.converge.inspecting import Inspecting
-from mrfstudio.ui.workspaces.converge.lattice_panel import LATTICE_HELP, LatticePanel
+from mrfstudio.ui.workspaces.converge.overviews import Overviews
 from mrfstudio.ui.workspaces.converge.questions import Questions
-from mrfstudio.ui.workspaces.converge.region_view import RegionPanel
-from mrfstudio.ui.workspaces.converge.sigma_panel import SigmaPanel
 from mrfstudio.ui.workspaces.converge.sign import SIGN
 from mrfstudio.ui.workspaces.shared.centre import Centre
 from mrfstudio.ui.workspaces.shared.comparison_dock import ComparisonDock
@@ -69,7 +63,6 @@ ADVICE = (
 )
 FIRST_SPEED = 60.0
 PICTURES = ("histogram", "marginal", "residual")
-MAP, REGIONS, LATTICE, ARENA = "sigma_map", "regions", "lattice", "arena"
 
 
 @workspace_view
@@ -86,15 +79,12 @@ class ConvergeView(RunActions, WorkspaceView):
         self.canvas: GraphCanvas = GraphCanvas()
         self.palette, self.transport, self.advice = GraphPalette(self.canvas), TransportBar(), AdviceBar()
         self.controls: ConvergeControls = ConvergeControls()
-        self.sigma, self.regions = SigmaPanel(), RegionPanel()
-        self.lattice = LatticePanel(controller, self)
         self.files = ConvergeFiles(self)
         self.questions = Questions(controller, self.name, self)
         self.comparison_dock = ComparisonDock(self, self)
-        self.inspecting = Inspecting(self)
+        self.inspecting, self.overviews = Inspecting(self), Overviews(self)
         self.centre: Centre = Centre(self.transport, self.advice, self.palette, self.canvas)
         self.curves: Any = None
-        self.arena: Any = None
         self.lane = 0
         """The lane that is shown."""
         self.other: int | None = None
@@ -103,7 +93,7 @@ class ConvergeView(RunActions, WorkspaceView):
         self._advised = 0
         self._edges: Any = None
         self._states: Any = None
-        self._regions_shown = self._staged = False
+        self._staged = False
         self.throttle = FrameThrottle((self.show_controls, self._show_curves, self.comparison_dock.set_frame), self)
         self.advice.show_text(ADVICE[0])
         self._connect()
@@ -119,9 +109,6 @@ class ConvergeView(RunActions, WorkspaceView):
         self.controls.lines.changed.connect(self._show_lines)
         self.controls.graph.open_file.connect(self.files.open_graph_file)
         self.advice.chosen.connect(self.follow)
-        self.sigma.chosen.connect(self.go_to)
-        self.regions.lit.connect(self.canvas.light_nodes)
-        self.canvas.node_clicked.connect(self.regions.light)
         self.controller.posted.connect(self.on_posted)
         questions = self.questions
         questions.guarantee.connect(self.controls.gauge.set_guarantee)
@@ -130,8 +117,6 @@ class ConvergeView(RunActions, WorkspaceView):
         questions.swings.connect(self._on_swings)
         questions.trials.connect(self.advice.set_trials)
         questions.frustrated.connect(self._on_frustrated)
-        questions.sigma_map.connect(self.sigma.set_map)
-        questions.no_map.connect(self.sigma.say)
 
     # Places -----------------------------------------------------------------------------------------------------------
 
@@ -179,48 +164,24 @@ class ConvergeView(RunActions, WorkspaceView):
             **self.comparison_dock.action_handlers(),
             **self.files.action_handlers(),
             **self.inspecting.action_handlers(),
+            **self.overviews.action_handlers(),
             **super().action_handlers(),
             ZOOM_IN: self.zoom_in,
             ZOOM_OUT: self.zoom_out,
             ZOOM_FIT: self.zoom_fit,
             CLEAR_HINTS: self.clear_hints,
             NEXT_EXAMPLE: self.next_example,
-            SHOW_REGIONS: self.show_regions,
-            SHOW_LATTICE: self.show_lattice,
-            SHOW_ARENA: self.show_arena,
-            SHOW_SIGMA_MAP: self.show_sigma_map,
             SHOW_HINT: self.show_hint,
             COMPARE: self.compare,
         }
 
     def extra_docks(self) -> list[ExtraDock]:
-        right = Qt.DockWidgetArea.RightDockWidgetArea
-        about_regions = "The regions of gbp, renn or bethe-net: levels, counting numbers, beliefs and disagreements."
-        about_map = "σ_max over α and coupling: where convergence is certain. Click to go there."
-        return [
-            *self.inspecting.docks(),
-            ExtraDock(MAP, "Map of σ_max", self.sigma, right, about_map),
-            ExtraDock(REGIONS, "Regions", self.regions, right, about_regions),
-            ExtraDock(LATTICE, "Lattice", self.lattice, Qt.DockWidgetArea.BottomDockWidgetArea, LATTICE_HELP),
-            self.comparison_dock.dock(),
-        ]
+        return [*self.inspecting.docks(), *self.overviews.docks(), self.comparison_dock.dock()]
 
     def on_dock(self, name: str, shown: bool) -> None:
-        if name == ARENA:
-            return
-        if name == MAP:
-            self.questions.show_map(shown)
-        elif name == self.comparison_dock.dock_name:
+        if name == self.comparison_dock.dock_name:
             self.comparison_dock.on_shown(shown)
-        elif name == LATTICE:
-            self.lattice.set_shown(shown)
-            self.send_view()
-        elif name == REGIONS:
-            self._regions_shown = shown
-            if not shown:
-                self.canvas.light_nodes(())
-            self.send_view()
-        else:
+        elif not self.overviews.on_dock(name, shown):
             self.inspecting.on_dock(name, shown)
 
     # Frames -----------------------------------------------------------------------------------------------------------
@@ -228,13 +189,21 @@ class ConvergeView(RunActions, WorkspaceView):
     def on_loaded(self, engine: Loaded) -> None:
         self.controls.on_loaded(engine, self.name)
         self.comparison_dock.on_loaded(engine)
-        newest = self.controller.newest
-        if newest is not None and newest.workspace == self.name:
-            self.on_frame(newest)
+        self._show_newest()
 
     def shown(self, frame: Frame) -> LaneFrame | None:
         """The chosen lane of a frame, the first one where it is gone."""
         return next((each for each in frame.lanes if each.lane == self.lane), next(iter(frame.lanes), None))
+
+    def shown_now(self) -> LaneFrame | None:
+        """The chosen lane as it was last drawn."""
+        newest = self.controller.newest
+        return None if newest is None else self.shown(newest)
+
+    def _show_newest(self) -> None:
+        newest = self.controller.newest
+        if newest is not None and newest.workspace == self.name:
+            self.on_frame(newest)
 
     def on_frame(self, frame: Frame) -> None:
         self._notice_graph(frame)
@@ -242,9 +211,9 @@ class ConvergeView(RunActions, WorkspaceView):
         if lane is not None and lane.lane != self.lane:
             self.choose_lane(lane.lane)
         self.canvas.set_frame(frame)
-        self.canvas.set_values(self._node_values(frame, lane))
+        self.canvas.set_values(node_values(frame, lane, self.controls.coloured_by, colours_of(self.canvas)))
         self.transport.set_frame(frame)
-        self.lattice.set_frame(frame, lane)
+        self.overviews.lattice.set_frame(frame, lane)
         if frame.graph is not None:
             self._name_states(frame.graph)
         if lane is not None:
@@ -256,16 +225,6 @@ class ConvergeView(RunActions, WorkspaceView):
             self._states = graph.states
             common = graph.state_names[0] if len(set(graph.state_names)) == 1 else ()
             self.palette.set_states(int(graph.states.max(initial=2)), common)
-
-    def _node_values(self, frame: Frame, lane: LaneFrame | None) -> np.ndarray | None:
-        """What nodes show instead of marginals: how far they are from the reference or from another lane, (n,)."""
-        name, colours = self.controls.coloured_by, colours_of(self.canvas)
-        if lane is None or frame.graph is None or name == "marginal":
-            return None
-        picture = lane.pictures.get(name)
-        if picture is None or picture.size < frame.graph.nodes:  # not known yet, which is not the same as no error
-            return np.tile(np.array(rgb(colours.grid), np.uint8), (frame.graph.nodes, 1))
-        return value_colours(picture.ravel()[: frame.graph.nodes], colours)
 
     def _notice_graph(self, frame: Frame) -> None:
         """Other nodes and edges: what was chosen means nothing any more, and curves have other ranges."""
@@ -287,10 +246,7 @@ class ConvergeView(RunActions, WorkspaceView):
         self.controls.set_frame(frame, lane)
         self.inspecting.set_frame(frame, lane)
         self.controls.explain_marks(self.canvas.picture.drawn_as_image)
-        if self._regions_shown and frame.graph is not None:
-            self.regions.set_pictures(lane.pictures, frame.graph, frame.lanes)
-        if frame.graph is not None:
-            self.sigma.set_point(alpha_of(lane), float(frame.graph.strengths["coupling"]))
+        self.overviews.set_frame(frame, lane)
 
     def _show_curves(self, frame: Frame) -> None:
         if self.curves is None:
@@ -346,9 +302,7 @@ class ConvergeView(RunActions, WorkspaceView):
     def send_view(self, again: bool = False) -> None:
         """Tell the session what is looked at; `again` even if it was told, because it is another session."""
         wanted = {*PICTURES, self.controls.coloured_by, *self.comparison_dock.wanted_pictures()}
-        if self._regions_shown:
-            wanted.add(REGIONS)
-        wanted |= self.lattice.wanted_pictures
+        wanted |= self.overviews.wanted_pictures
         if self.controls.lines.options.values:
             wanted.add("said")
         if self._staged:
@@ -375,9 +329,7 @@ class ConvergeView(RunActions, WorkspaceView):
     def recolour(self) -> None:
         """Nodes are to show something else."""
         self.send_view()
-        newest = self.controller.newest
-        if newest is not None and newest.workspace == self.name:
-            self.on_frame(newest)
+        self._show_newest()
 
     def choose_lane(self, lane: int) -> None:
         """Show another lane on canvas, gauge and form."""
@@ -386,16 +338,13 @@ class ConvergeView(RunActions, WorkspaceView):
         self._on_swings(None)
         self.lane_changed.emit(lane)
         self.send_view()
-        newest = self.controller.newest
-        if newest is not None and newest.workspace == self.name:
-            self.on_frame(newest)
+        self._show_newest()
 
     # What is done -----------------------------------------------------------------------------------------------------
 
     def follow(self, tip: Tip) -> None:
         """Do what the advice says; Undo takes it back."""
-        newest = self.controller.newest
-        lane = None if newest is None else self.shown(newest)
+        lane = self.shown_now()
         if lane is None:
             return
         if lane.algorithm == tip.algorithm:
@@ -404,18 +353,6 @@ class ConvergeView(RunActions, WorkspaceView):
         else:
             self.post(SetAlgorithm(lane.lane, tip.algorithm, dict(tip.parameters)))
         self.canvas.setFocus()
-
-    def go_to(self, alpha: float, coupling: float) -> None:
-        """A point of the map was clicked."""
-        newest = self.controller.newest
-        lane = None if newest is None else self.shown(newest)
-        if lane is None:
-            return
-        self.post(SetStrength("coupling", coupling))
-        if lane.algorithm == "alpha-bp":
-            self.post(SetParameter(lane.lane, "alpha", alpha))
-        else:
-            self.post(SetAlgorithm(lane.lane, "alpha-bp", {"alpha": alpha}))
 
     # Actions ----------------------------------------------------------------------------------------------------------
 
@@ -434,26 +371,6 @@ class ConvergeView(RunActions, WorkspaceView):
     def next_example(self) -> None:
         self.controls.graph.next_seed()
 
-    def show_regions(self) -> None:
-        self.dock_toggled.emit(REGIONS)
-
-    def show_lattice(self) -> None:
-        self.dock_toggled.emit(LATTICE)
-
-    def show_arena(self) -> None:
-        """The arena as a page; what it runs goes on where the page is closed."""
-        from mrfstudio.ui.workspaces.converge.arena_page import ArenaPage
-
-        if self.arena is None:
-            self.arena = ArenaPage(self.controller)
-        if ARENA in self.centre.pages.names():
-            self.centre.pages.choose(ARENA)
-        else:
-            self.centre.pages.open(ARENA, "Arena", self.arena, SHOW_ARENA.help, self.arena.hide)
-
-    def show_sigma_map(self) -> None:
-        self.dock_toggled.emit(MAP)
-
     def show_hint(self) -> None:
         self._advised = (self._advised + 1) % len(ADVICE)
         self.advice.show_text(ADVICE[self._advised])
@@ -471,10 +388,3 @@ class ConvergeView(RunActions, WorkspaceView):
 
     def open_path(self, path: Path) -> bool:
         return self.files.open_evidence(path)
-
-
-def alpha_of(lane: LaneFrame) -> float | None:
-    """The α of a lane: 1 for BP, None for algorithms without one."""
-    if lane.algorithm == "alpha-bp":
-        return float(lane.parameters["alpha"])
-    return 1.0 if lane.algorithm == "bp" else None

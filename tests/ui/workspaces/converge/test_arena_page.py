@@ -23,7 +23,7 @@ SCORES = ArenaScores(
 
 def opened(converge: Converge) -> ArenaPage:
     converge.studio.do(SHOW_ARENA.name)
-    page = converge.workspace.arena
+    page = converge.workspace.overviews.arena
     assert isinstance(page, ArenaPage)
     return page
 

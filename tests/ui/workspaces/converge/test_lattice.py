@@ -55,7 +55,7 @@ def test_a_cell_says_what_it_is(qtbot: QtBot) -> None:
 
 def test_a_person_types_and_the_lattice_answers(converge: Converge) -> None:
     """In the window: typed letters become columns, a forbidden state loses its belief, and another graph closes it."""
-    studio, panel = converge.studio, converge.workspace.lattice
+    studio, panel = converge.studio, converge.workspace.overviews.lattice
     studio.do(SHOW_LATTICE.name)
     studio.until(lambda: panel.canvas.marginals is not None and len(panel.canvas.columns) == 18)
     panel.text.setText("the cat")

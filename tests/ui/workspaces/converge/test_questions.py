@@ -19,6 +19,7 @@ from mrfstudio.engine.protocol.requests import Request
 from mrfstudio.engine.protocol.requests.converge import AskGuarantee, FindSwings
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.workspaces.converge.gauge import GUARANTEED, NOT_GUARANTEED, number
+from mrfstudio.ui.workspaces.converge.overviews import MAP
 from mrfstudio.ui.workspaces.converge.questions import Questions
 from tests.ui.helpers.converge import Converge, Left
 
@@ -165,8 +166,8 @@ def test_an_edge_of_an_algorithm_on_regions_points_to_the_regions(converge: Conv
 
 def test_the_map_is_computed_and_a_click_goes_there(converge: Converge) -> None:
     converge.show(NewGraph("ring"))
-    converge.workspace.show_sigma_map()
-    panel = converge.workspace.sigma
+    converge.workspace.dock_toggled.emit(MAP)
+    panel = converge.workspace.overviews.sigma
     converge.studio.qtbot.waitUntil(lambda: panel.map.found is not None, timeout=120_000)
     assert panel.map.point == (1.0, 0.5)
     converge.qtbot.mouseClick(panel.map, Left, pos=panel.map.place(0.5, 1.0).toPoint())
@@ -174,7 +175,7 @@ def test_the_map_is_computed_and_a_click_goes_there(converge: Converge) -> None:
     assert converge.graph.strengths["coupling"] == pytest.approx(1.0, abs=0.03)
     assert converge.studio.frame.lanes[0].parameters["alpha"] == pytest.approx(0.5, abs=0.02)
     converge.studio.until(lambda: panel.map.point[0] == converge.studio.frame.lanes[0].parameters["alpha"])
-    converge.workspace.show_sigma_map()
+    converge.workspace.dock_toggled.emit(MAP)
     converge.show(NewGraph("tree"))  # gives the job up
 
 
