@@ -3,12 +3,12 @@
 A family whose models have a hidden state under each letter or word says it in its folder:
 
     @text_lattice("mine")
-    def typed(model, text, forbidden): ...
+    def typed(model, text): ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,8 @@ class TextLattice:
     columns: tuple[str, ...]
 
 
-Typed = Callable[[Any, str, Collection[tuple[int, int]]], TextLattice]
-"""Model, text and the (column, state) pairs that a person forbids."""
+Typed = Callable[[Any, str], TextLattice]
+"""Model and text."""
 LATTICES: Parts[Typed] = Parts()
 text_lattice = LATTICES.register
 """Decorator: how models of these kinds read a text."""

@@ -72,6 +72,8 @@ class Sketch:
     """Tables that a person changed, by factor, as linear values before the strengths scale them."""
     pins: Mapping[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
     """Messages that are held, by factor and place of the variable in it, as probabilities."""
+    forbidden: frozenset[tuple[int, int]] = frozenset()
+    """States that a person rules out, as (node, state)."""
 
     def __post_init__(self) -> None:
         for array in self.arrays.values():
@@ -101,7 +103,8 @@ class Sketch:
 
     def same_graph(self, other: Sketch) -> bool:
         """Whether both describe the same distribution, wherever the nodes stand."""
-        return self.strengths == other.strengths and self.tables == other.tables and self.same_structure(other)
+        same = self.tables == other.tables and self.forbidden == other.forbidden
+        return same and self.strengths == other.strengths and self.same_structure(other)
 
     def same_structure(self, other: Sketch) -> bool:
         """Whether both have the same nodes, edges and draw; arrays that no edit has touched are shared."""
@@ -136,6 +139,8 @@ class Sketch:
             told["tables"] = [[factor, list(values)] for factor, values in sorted(self.tables.items())]
         if self.pins:
             told["pins"] = [[*place, list(values)] for place, values in sorted(self.pins.items())]
+        if self.forbidden:
+            told["forbidden"] = [list(place) for place in sorted(self.forbidden)]
         return told
 
     @classmethod
@@ -156,6 +161,7 @@ class Sketch:
             None if lattice is None else (int(lattice[0]), int(lattice[1])),
             {int(factor): tuple(map(float, values)) for factor, values in described.get("tables", ())},
             {(int(factor), int(axis)): tuple(map(float, values)) for factor, axis, values in described.get("pins", ())},
+            frozenset((int(node), int(state)) for node, state in described.get("forbidden", ())),
         )
         return checked(sketch)
 
@@ -180,6 +186,8 @@ def checked(sketch: Sketch) -> Sketch:
         raise StudioError(f"A graph has {len(edges)} edges and {nodes} nodes, but not as many couplings and fields.")
     if len(edges) and (edges.min() < 0 or edges.max() >= nodes or (edges[:, 0] == edges[:, 1]).any()):
         raise StudioError(f"An edge joins two different nodes of 0 to {nodes - 1}.")
+    if not all(0 <= node < nodes and state >= 0 for node, state in sketch.forbidden):
+        raise StudioError(f"A state is ruled out of a node that is not there: expected nodes 0 to {nodes - 1}.")
     if not all((np.abs(array) <= LARGEST).all() for array in sketch.arrays.values()):
         raise StudioError(f"A graph has positions, couplings or fields that are not finite, or beyond {LARGEST:g}.")
     return sketch

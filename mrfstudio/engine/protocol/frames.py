@@ -75,6 +75,8 @@ class GraphFrame:
 
     pins: tuple[tuple[int, int], ...] = ()
     """Messages that are held: factor, and place of the variable in it."""
+    forbidden: frozenset[tuple[int, int]] = frozenset()
+    """States that a person rules out, as (node, state)."""
     names: tuple[str, ...] = ()
     """What the nodes are called where the file gives names; else empty."""
     state_names: tuple[tuple[str, ...], ...] = ()

@@ -163,7 +163,10 @@ def _with_graph(runner: LaneRunner, point: TimelinePoint, command: GraphCommand,
     changed = [replace(lane, model=workspace.model(after, lane.model_name)) for lane in point.lanes]
     if all(new.model is lane.model for new, lane in zip(changed, point.lanes, strict=True)):
         lanes = point.lanes
-        if after.graph.pins != old.pins:  # else nodes only stand elsewhere
+        if after.graph.forbidden != old.forbidden:
+            for lane in () if known else lanes:  # where every state of a node is ruled out, it is refused
+                runner.evidence(after, lane.model)
+        if (after.graph.pins, after.graph.forbidden) != (old.pins, old.forbidden):  # else nodes only stand elsewhere
             lanes = tuple(_touched(point, lane) for lane in lanes)
         return Applied(replace(point, document=after, lanes=lanes), inverse)
     for lane in () if known else changed:

@@ -13,6 +13,7 @@ from mrfstudio.engine.protocol.commands import (
     AddNode,
     Connect,
     DeleteParts,
+    Forbid,
     GraphCommand,
     MoveNode,
     NewGraph,
@@ -73,6 +74,10 @@ def _changed(sketch: Sketch, command: GraphCommand) -> tuple[Sketch, np.ndarray 
         return _with_table(sketch, command), None
     if isinstance(command, PinMessage):
         return _with_pin(sketch, command), None
+    if isinstance(command, Forbid):
+        place = _known(command.node, sketch), command.state
+        kept = sketch.forbidden - {place}
+        return checked(replace(sketch, forbidden=kept | {place} if command.forbidden else kept)), None
     if sketch.is_file:
         raise StudioError(
             "This graph came from a file, with tables of its own: its nodes can be moved; to add or delete some, "
@@ -160,6 +165,7 @@ def _without(sketch: Sketch, command: DeleteParts) -> tuple[Sketch, np.ndarray]:
         sketch,
         tables={renumbered[factor]: values for factor, values in sketch.tables.items() if renumbered[factor] >= 0},
         pins={(renumbered[f], axis): held for (f, axis), held in sketch.pins.items() if renumbered[f] >= 0},
+        forbidden=frozenset((int(number[node]), state) for node, state in sketch.forbidden if stays[node]),
         positions=sketch.positions[stays],
         edges=number[sketch.edges[kept]],
         couplings=sketch.couplings[kept],

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mrfstudio.engine.graphs.sketch import DRAWN, MOST_EDGES, MOST_NODES, Sketch
-from mrfstudio.engine.protocol.commands import ClampUnit, Command, GraphCommand, MoveNode, SetPart, SetStrength
+from mrfstudio.engine.protocol.commands import ClampUnit, Command, Forbid, GraphCommand, MoveNode, SetPart, SetStrength
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.session.document import (
     Clamp,
@@ -55,6 +55,8 @@ def graph_inverse(document: Document, sketch: Sketch, command: GraphCommand) -> 
     if isinstance(command, MoveNode):
         x, y = sketch.positions[command.node].tolist()
         return MoveNode(command.node, x, y)
+    if isinstance(command, Forbid):
+        return Forbid(command.node, command.state, not command.forbidden)
     if isinstance(command, SetPart):
         values = sketch.fields if command.part == "node" else sketch.couplings
         if sketch.source == DRAWN:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -60,6 +60,7 @@ class Session:
         parameters: dict[str, Any] | None = None,
         *,
         document: Document | None = None,
+        beside: Sequence[tuple[str, dict[str, Any]]] = (),
         limits: Limits | None = None,
         memory: int = BUDGET,
         threads: int | None = None,
@@ -68,9 +69,10 @@ class Session:
     ) -> None:
         runner = LaneRunner(workspace, threads)
         document = document or workspace.blank()
-        lane = make_lane(runner, document, 0, model, algorithm, parameters or {})
-        usual = workspace.limits.replace(iterations=workspace.iterations(lane.model))
-        origin = TimelinePoint(0, document, (lane,), limits or usual)
+        chosen = [(algorithm, parameters or {}), *beside]  # `beside`: algorithms and parameters of further lanes
+        lanes = tuple(make_lane(runner, document, number, model, *each) for number, each in enumerate(chosen))
+        usual = workspace.limits.replace(iterations=workspace.iterations(lanes[0].model))
+        origin = TimelinePoint(0, document, lanes, limits or usual)
         self._take(Timeline(runner, origin, memory), playing, clock)
 
     @classmethod

@@ -22,6 +22,7 @@ from mrfstudio.engine.protocol.commands import (
     Command,
     Connect,
     DeleteParts,
+    Forbid,
     MoveNode,
     NewGraph,
     Redo,
@@ -85,6 +86,7 @@ EDITS: list[Command] = [
     SetLayout("circle"),
     SetPart("node", 2, 0.7),
     SetPart("edge", 1, -2.0),
+    Forbid(4, 1),
 ]
 
 

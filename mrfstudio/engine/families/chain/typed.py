@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import torch
 
 from mrfstudio.engine.families.chain.lattice import lattice, packed
@@ -14,8 +12,8 @@ LONGEST = 200
 
 
 @text_lattice("chain")
-def typed(model: Chain, text: str, forbidden: Collection[tuple[int, int]] = ()) -> TextLattice:
-    """Unknown letters say nothing; a forbidden state has the potential -inf."""
+def typed(model: Chain, text: str) -> TextLattice:
+    """Unknown letters say nothing."""
     if model.continuous or not model.symbols:
         raise ChainError("This chain does not speak of letters or words: choose one that learned from text.")
     numbers = model.encoded(text)[:LONGEST]
@@ -24,9 +22,6 @@ def typed(model: Chain, text: str, forbidden: Collection[tuple[int, int]] = ()) 
     with torch.no_grad():
         graph = lattice(model, len(numbers))
         given = model.emissions(torch.tensor([numbers]))
-        for column, state in forbidden:
-            if column < len(numbers) and state < model.states:
-                given[0, column, state] = -torch.inf
         unary = graph.unary + packed(graph, given)[0]
         seen = graph.with_potentials(unary, [group.tables for group in graph.groups])
     words = text.split() if model.settings.get("unit") == "words" else list(text)

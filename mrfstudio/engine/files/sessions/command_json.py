@@ -51,6 +51,7 @@ COMMANDS: dict[str, type[Command]] = {
         known.SetPart,
         known.SetTable,
         known.PinMessage,
+        known.Forbid,
         Patch,
         PutLabels,
         Restore,

@@ -199,6 +199,19 @@ class PinMessage(GraphCommand):
 
 
 @dataclass(frozen=True)
+class Forbid(GraphCommand):
+    """Rule one state of a node out, or allow it again. The run goes on from its messages."""
+
+    node: int
+    state: int
+    forbidden: bool = True
+
+    @property
+    def title(self) -> str:
+        return "Forbid state" if self.forbidden else "Allow state"
+
+
+@dataclass(frozen=True)
 class SetPart(GraphCommand):
     """The field of one node or the coupling of one edge, before the strengths scale it."""
 

@@ -46,11 +46,10 @@ class ListReaders(Request[tuple[str, ...]]):
 
 @dataclass(frozen=True)
 class ReadText(Request[TextColumns]):
-    """Show the graph of hidden states under a text; `forbidden` are (column, state) that are ruled out."""
+    """Show the graph of hidden states under a text. Lanes of a text before it stay, with their algorithms."""
 
     model: str
     text: str
-    forbidden: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

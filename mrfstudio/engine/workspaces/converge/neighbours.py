@@ -10,7 +10,10 @@ from mrfstudio.engine.workspaces.workspace import LaneView
 
 
 def neighbour_beliefs(view: LaneView) -> np.ndarray:
-    """Beliefs (n - 1, states, states) of variables v and v + 1 that share a factor of two; 0 where they do not."""
+    """Beliefs (n - 1, states, states) of variables v and v + 1 that share a factor; 0 where they do not.
+
+    A factor of more variables is summed over the others.
+    """
     graph: FactorGraph = view.model
     most = int(graph.cardinalities.max(initial=1))
     found = np.zeros((max(graph.variables - 1, 0), most, most), np.float32)
@@ -19,11 +22,11 @@ def neighbour_beliefs(view: LaneView) -> np.ndarray:
     with torch.no_grad():
         tables = view.algorithm.factor_beliefs(graph, view.evidence, view.state)
     for group, beliefs in zip(graph.groups, tables, strict=False):
-        if group.order != 2:
-            continue
-        first, second = group.scopes.cpu().numpy()
-        table = beliefs.cpu().numpy()
-        for column in np.flatnonzero(second == first + 1):
-            rows, columns = table.shape[:2]
-            found[first[column], :rows, :columns] = table[:, :, column]
+        scopes, table = group.scopes.cpu().numpy(), beliefs.cpu().numpy()
+        for axis in range(group.order - 1):
+            first, second = scopes[axis], scopes[axis + 1]
+            pairs = table.sum(tuple(other for other in range(group.order) if other not in (axis, axis + 1)))
+            rows, columns = pairs.shape[:2]
+            for column in np.flatnonzero(second == first + 1):
+                found[first[column], :rows, :columns] = pairs[:, :, column]
     return found

@@ -1,8 +1,8 @@
-"""What a person changes in a graph from outside its file: tables of single factors, and messages that are held."""
+"""What a person changes in a graph from outside its file: tables of factors, states ruled out, messages held."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +35,17 @@ def with_tables(graph: FactorGraph, tables: Mapping[int, tuple[float, ...]]) -> 
         changed[group] = changed[group].clone()
         changed[group][..., place] = torch.tensor(values, dtype=torch.float64).log().reshape(shape).to(graph.dtype)
     return graph.with_potentials(graph.unary, changed)
+
+
+def ruled_out(graph: FactorGraph, forbidden: Collection[tuple[int, int]]) -> list[int]:
+    """The packed entries of states (variable, state) that are ruled out."""
+    for variable, state in forbidden:
+        states = int(graph.cardinalities[variable])
+        if state >= states:
+            raise StudioError(
+                f"State {state} of variable {graph.name_of(variable)} was to be ruled out: it has 0 to {states - 1}."
+            )
+    return [int(graph.packing.base[v] + state * graph.packing.stride[v]) for v, state in sorted(forbidden)]
 
 
 def with_pins(graph: FactorGraph, algorithm: Algorithm, pins: Pins, before: State | None, state: State) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,7 @@ from mrfstudio.engine.protocol.requests.converge import (
 from mrfstudio.engine.registry import SERVICES
 from mrfstudio.engine.session.document import Document
 from mrfstudio.engine.session.session import Session
+from mrfstudio.engine.workspaces.converge.pins import ruled_out
 from mrfstudio.engine.workspaces.converge.workspace import GraphWorkspace
 from mrfstudio.engine.workspaces.service import Service
 from mrfstudio.engine.workspaces.sessions import Sessions
@@ -47,9 +48,11 @@ if TYPE_CHECKING:  # scipy takes its time, and nobody has asked yet
     from mrfstudio.engine.workspaces.converge.arenas import Arenas
     from mrfstudio.engine.workspaces.converge.questions import Guarantees, SigmaMaps
 
-FIRST_ALGORITHM: tuple[str, dict[str, Any]] = ("alpha-bp", {"alpha": 1.0})
+Chosen = tuple[str, dict[str, Any]]
+"""An algorithm and its parameters."""
+FIRST_ALGORITHM: Chosen = ("alpha-bp", {"alpha": 1.0})
 """α-BP at 1 is BP, step for step, with the slider beside it that often helps."""
-FILE_ALGORITHM: tuple[str, dict[str, Any]] = ("bp", {})
+FILE_ALGORITHM: Chosen = ("bp", {})
 """What any file can be given to, factors of any order too."""
 GENERATED = "graph"
 """The model's name in lanes whose graph is no file."""
@@ -64,6 +67,7 @@ class ConvergeService(Service):
 
     def __init__(self, sessions: Sessions, models: Mapping[str, Any]) -> None:
         super().__init__(sessions, models)
+        self._text: Session | None = None  # that of the last text
         self._paths: dict[int, Path] = {}  # the file that a session's graph came from, by the session's identity
 
     def routes(self) -> Iterable[Route]:
@@ -169,23 +173,32 @@ class ConvergeService(Service):
         return name
 
     def read_text(self, asked: ReadText) -> TextColumns:
-        """Show the hidden states under a text as a graph with a variable a column, laid out in a row."""
+        """Show the hidden states under a text as a graph with a variable a column.
+
+        Lanes, speed and pause of the text before it stay; an algorithm that does not cover the new graph goes.
+        """
         from mrfstudio.engine.families.lattices import LATTICES
         from mrfstudio.engine.files.open_model import open_fitting
 
         model = open_fitting(asked.model, LATTICES)
         read = LATTICES.of(model)
         assert read is not None  # `open_fitting` has refused others
-        found = read(model, asked.text, asked.forbidden)
-        columns = len(found.columns)
-        space = GraphWorkspace({asked.model: found.graph}, (1, columns))
-        self._show(space, asked.model, FILE_ALGORITHM, space.of_file(asked.model, (1, columns)))
+        found = read(model, asked.text)
+        space = GraphWorkspace({asked.model: found.graph}, (1, len(found.columns)))
+        document = space.placed(asked.model, *in_a_row(found.graph))
+        before = self.sessions[self.name] if self._text is not None and self.name in self.sessions else None
+        before = before if before is self._text else None  # another graph was chosen or opened since
+        chosen = [FILE_ALGORITHM] if before is None else algorithms_that_fit(before, found.graph) or [FILE_ALGORITHM]
+        self._text = self._show(space, asked.model, chosen[0], document, chosen[1:])
+        if before is not None:
+            self._text.playing = before.playing
+            self._text.set_speed(before.speed)
         return TextColumns(asked.model, found.columns, int(found.graph.cardinalities[0]))
 
     def _show(
-        self, space: GraphWorkspace, model: str, algorithm: tuple[str, dict[str, Any]], document: Document
+        self, space: GraphWorkspace, model: str, algorithm: Chosen, document: Document, beside: Sequence[Chosen] = ()
     ) -> Session:
-        session = Session(space, model, *algorithm, document=document, threads=self.sessions.threads)
+        session = Session(space, model, *algorithm, document=document, beside=beside, threads=self.sessions.threads)
         self.sessions.show(session)
         return session
 
@@ -214,8 +227,8 @@ class ConvergeService(Service):
         document = session.document
         hints, strength = (document.layers[name].ravel()[: graph.variables] for name in ("hints", "hints_strength"))
         hard = np.flatnonzero((hints != NO_HINT) & (strength == 1))
-        soft = bool(((hints != NO_HINT) & (strength < 1)).any())
         sketch = document.graph
+        soft = bool(((hints != NO_HINT) & (strength < 1)).any()) or bool(sketch is not None and sketch.forbidden)
         untouched = sketch is not None and sketch.is_file and sketch.scales == (1.0, 1.0) and not soft
         path = self._paths.get(id(session)) if untouched else None
         Path(stem).parent.mkdir(parents=True, exist_ok=True)
@@ -250,9 +263,11 @@ class ConvergeService(Service):
         return session.workspace
 
     def _with_leanings(self, session: Session, graph: FactorGraph) -> FactorGraph:
-        """Evidence of less than full strength is a potential of its own, which an evidence file cannot say."""
+        """Evidence of less than full strength, and states ruled out: potentials that an evidence file cannot say."""
         given = self._space(session).evidence(session.document, session.point.lanes[0].model).log_potentials.double()
         leaning = torch.where(torch.isneginf(given), 0.0, given)
+        sketch = session.document.graph
+        leaning[ruled_out(graph, () if sketch is None else sketch.forbidden)] = -torch.inf
         return FactorGraph(
             graph.cardinalities,
             graph.groups,
@@ -261,6 +276,24 @@ class ConvergeService(Service):
             labels=graph.labels,
             names=graph.names,
         )
+
+
+def algorithms_that_fit(session: Session, graph: FactorGraph) -> list[Chosen]:
+    """What the lanes of a session run, where it covers another graph too."""
+    lanes = [lane.algorithm for lane in session.point.lanes if lane.algorithm.supports(graph) is None]
+    return [(algorithm.name, algorithm.values()) for algorithm in lanes]
+
+
+def in_a_row(graph: FactorGraph) -> tuple[np.ndarray, tuple[int, int] | None]:
+    """Positions (n, 2) from left to right, and the lattice that they are.
+
+    Where lines reach further than to the next column they would lie under each other: columns stand up and down by
+    turns there.
+    """
+    column = np.arange(graph.variables)
+    far = any(int((group.scopes.amax(0) - group.scopes.amin(0)).max()) > 1 for group in graph.groups)
+    positions = np.stack([column + 0.5, 0.5 + 2 * (column % 2) * far], 1).astype(np.float32)
+    return positions, None if far else (1, graph.variables)
 
 
 def readers() -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from mrfstudio.engine.workspaces.converge.messages import (
     messages_to,
 )
 from mrfstudio.engine.workspaces.converge.neighbours import neighbour_beliefs
-from mrfstudio.engine.workspaces.converge.pins import with_pins, with_tables
+from mrfstudio.engine.workspaces.converge.pins import ruled_out, with_pins, with_tables
 from mrfstudio.engine.workspaces.converge.regions import region_pictures
 from mrfstudio.engine.workspaces.workspace import LabelWorkspace, LaneView, digest, hint_potentials
 
@@ -91,7 +91,10 @@ class GraphWorkspace(LabelWorkspace):
         if lattice is None and not hubs:
             lattice = row_by_row(graph.variables, edges)
         layout = "lattice" if lattice is not None else "automatic"
-        positions = place(layout, graph.variables, edges, lattice, hubs)
+        return self.placed(name, place(layout, graph.variables, edges, lattice, hubs), lattice)
+
+    def placed(self, name: str, positions: np.ndarray, lattice: tuple[int, int] | None = None) -> Document:
+        """A document that shows a named graph with its variables at positions (n, 2)."""
         return self.begun(checked(_file_sketch(name, positions, lattice)), name)
 
     def sketch(self, document: Document) -> Sketch:
@@ -206,6 +209,7 @@ class GraphWorkspace(LabelWorkspace):
         places = self._places(model)
         known = places >= 0
         packed[torch.from_numpy(places[known])] = torch.from_numpy(log[known]).to(model.dtype)
+        packed[ruled_out(model, self.sketch(document).forbidden)] = -torch.inf
         evidence = Evidence(packed.to(model.device))
         model.local_potentials(evidence)  # raises where nothing is left of a variable
         return evidence
@@ -276,6 +280,7 @@ class GraphWorkspace(LabelWorkspace):
             strength=frozen(strength),
             sign=frozen(sign),
             pins=tuple(sorted(sketch.pins)),
+            forbidden=sketch.forbidden,
             names=() if model.names is None else model.names.variables,
             state_names=() if model.names is None else model.names.states,
         )

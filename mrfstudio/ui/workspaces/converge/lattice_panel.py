@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from mrfstudio.engine.protocol.answers import TextColumns
+from mrfstudio.engine.protocol.commands import Forbid
 from mrfstudio.engine.protocol.frames import Frame, LaneFrame
 from mrfstudio.engine.protocol.requests.converge import ListReaders, ReadText
 from mrfstudio.ui.engine.controller import Controller
@@ -30,8 +31,7 @@ class LatticePanel(QWidget):
         super().__init__()
         self._controller, self._workspace = controller, workspace
         self._shown: TextColumns | None = None
-        self._open = self._asking = self._again = False
-        self.forbidden: set[tuple[int, int]] = set()
+        self._open = self._asking = self._again = self._current = False
         self.model, self.text, self.canvas, self.note = QComboBox(), QLineEdit(), LatticeCanvas(), QLabel()
         self.model.setToolTip("A model that learned from text; those you take from Train are here too.")
         self.model.setAccessibleName("Model")
@@ -55,8 +55,8 @@ class LatticePanel(QWidget):
         column.addLayout(row)
         column.addWidget(self.note)
         column.addWidget(scroll, 1)
-        self.text.textEdited.connect(self._typed)
-        self.model.activated.connect(self._typed)
+        self.text.textEdited.connect(self._ask)
+        self.model.activated.connect(self._ask)
         self.canvas.toggled.connect(self._toggle)
 
     @property
@@ -81,14 +81,10 @@ class LatticePanel(QWidget):
             self.text.setText(FIRST_TEXT)
             self._ask()
 
-    def _typed(self) -> None:
-        """Another text or model: what was forbidden belonged to the one before."""
-        self.forbidden.clear()
-        self._ask()
-
     def _toggle(self, column: int, state: int) -> None:
-        self.forbidden ^= {(column, state)}
-        self._ask()
+        """Forbid a state, or allow it again; Undo takes it back."""
+        if self._current:
+            self._workspace.post(Forbid(column, state, (column, state) not in self.canvas.forbidden))
 
     def _ask(self) -> None:
         """One question at a time; while one is under way, only the last wish counts."""
@@ -98,10 +94,7 @@ class LatticePanel(QWidget):
             self._again = True
             return
         self._asking, self._again = True, False
-        forbidden = tuple(sorted(self.forbidden))
-        self._controller.ask(
-            ReadText(self.model.currentText(), self.text.text(), forbidden), self._on_read, self._on_refused
-        )
+        self._controller.ask(ReadText(self.model.currentText(), self.text.text()), self._on_read, self._on_refused)
 
     def _on_read(self, read: TextColumns) -> None:
         self._shown = read
@@ -109,7 +102,6 @@ class LatticePanel(QWidget):
         self.canvas.set_text(read.columns, read.states)
         # All rows of a few states are seen at once; of many, some are scrolled to.
         self.scroller.setMinimumHeight(min(self.canvas.minimumHeight() + px(self, 4), px(self, 240)))
-        self.canvas.set_forbidden(set(self.forbidden))
         self._workspace.on_opened()
         self._next()
 
@@ -130,11 +122,13 @@ class LatticePanel(QWidget):
         """Beliefs of the lane that is shown, where the graph is still that of the text."""
         if not self._open or self._shown is None or lane is None or frame.graph is None:
             return
-        if frame.name != self._shown.model or frame.graph.nodes != len(self._shown.columns):
+        self._current = frame.name == self._shown.model and frame.graph.nodes == len(self._shown.columns)
+        if not self._current:
             self.canvas.set_text((), 0)
             return
         if not self.canvas.columns:
             self.canvas.set_text(self._shown.columns, self._shown.states)
+        self.canvas.set_forbidden(frame.graph.forbidden)
         marginals = lane.pictures.get("marginal")
         states = self._shown.states
         self.canvas.set_beliefs(None if marginals is None else marginals[:, :states], lane.pictures.get("steps"))

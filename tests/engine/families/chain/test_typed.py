@@ -1,4 +1,4 @@
-"""A text under a chain: the graph's beliefs are the chain's posteriors, and what is forbidden is impossible."""
+"""A text under a chain: the graph's beliefs are the chain's posteriors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from mrfstudio.engine.families.chain.model import Chain, ChainError
+from mrfstudio.engine.families.chain.model import Chain, ChainError, ChainPlan
 from mrfstudio.engine.families.chain.typed import typed
 from mrfstudio.engine.families.lattices import LATTICES
 from mrfstudio.engine.files.open_model import open_fitting
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.exact import Exact
 from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.workspaces.converge.neighbours import neighbour_beliefs
 from mrfstudio.engine.workspaces.workspace import LaneView
 
@@ -48,16 +49,16 @@ def test_steps_between_columns_are_beliefs_of_pairs() -> None:
     assert np.allclose(steps.sum(1), marginals[1:], atol=1e-5)
 
 
-def test_a_forbidden_state_is_impossible_and_others_answer() -> None:
-    model = shipped("letters")
-    beliefs = []
-    for forbidden in ((), ((1, 0),)):
-        graph = typed(model, "bad", forbidden).graph
-        state = run(BeliefPropagation(), graph, graph.no_evidence(), Limits(iterations=20)).state
-        beliefs.append(np.stack(graph.unpack(BeliefPropagation().beliefs(graph, graph.no_evidence(), state))))
-    assert beliefs[1][1, 0] == 0
-    assert beliefs[0][1, 0] > 0.01
-    assert np.abs(beliefs[1][0] - beliefs[0][0]).max() > 1e-6
+def test_steps_of_a_directed_chain_of_third_order_are_sums_over_its_factors() -> None:
+    data = TrainingData(TensorSource(x=torch.tensor([[0, 1, 2, 0, 1]])), constants={"symbols": list("abc")})
+    model = ChainPlan(states=2, order=3, start="noise", start_noise=3.0).build_for(data, 0)
+    graph, algorithm = typed(model, "abcab").graph, Exact()
+    nothing = graph.no_evidence()
+    state = run(algorithm, graph, nothing, Limits(iterations=1)).state
+    steps = neighbour_beliefs(LaneView(None, graph, algorithm, nothing, state))  # type: ignore[arg-type]
+    marginals = np.stack(graph.unpack(algorithm.beliefs(graph, nothing, state)))
+    assert np.allclose(steps.sum(2), marginals[:-1], atol=1e-5)
+    assert np.allclose(steps.sum(1), marginals[1:], atol=1e-5)
 
 
 def test_nothing_typed_is_refused() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from mrfstudio.engine.protocol.commands import Undo
 from mrfstudio.ui.window.actions import SHOW_LATTICE
 from mrfstudio.ui.workspaces.converge.lattice_canvas import LatticeCanvas
 from tests.ui.helpers.converge import Converge
@@ -66,3 +67,6 @@ def test_a_person_types_and_the_lattice_answers(converge: Converge) -> None:
     panel.canvas.toggled.emit(5, state)
     studio.until(lambda: panel.canvas.marginals is not None and panel.canvas.marginals[5, state] == 0)
     assert (5, state) in panel.canvas.forbidden
+    studio.controller.post(Undo())
+    studio.until(lambda: panel.canvas.marginals is not None and panel.canvas.marginals[5, state] > 0.1)
+    assert not panel.canvas.forbidden
