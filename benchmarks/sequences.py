@@ -71,7 +71,7 @@ def sentences(text: str, form: str, learner: str, options: dict[str, Any]) -> Fo
         )  # fmt: skip
         seconds = time.process_time() - began
         found = evaluate_model(out, f"text:{text}", **TEXT)
-    return {"nll": found["nll"], "bits": found["bits"], "seconds": seconds, "epoch": trained["kept_step"], **found}
+    return {**found, "seconds": seconds, "kept_step": trained["kept_step"]}
 
 
 def speakers(path: str, settings: dict[str, Any], hold_out: bool) -> Found:

@@ -10,6 +10,8 @@ from mrfstudio.engine.data.points import Points
 from mrfstudio.engine.families.transport.learner import Sinkhorn
 from mrfstudio.engine.families.transport.model import TransportPlan
 from mrfstudio.engine.families.transport.sinkhorn import distances, sinkhorn
+from mrfstudio.engine.files.lesson_file import shipped_lessons
+from mrfstudio.engine.protocol.commands import SetPart
 from mrfstudio.engine.training.command import training_data
 from mrfstudio.engine.training.learner import BatchContext
 from mrfstudio.engine.training.trainer import Trainer
@@ -94,6 +96,23 @@ def test_the_potentials_are_messages_on_two_variables() -> None:
     state = run(algorithm, graph, nothing, Limits(iterations=5, tolerance=1e-14)).state
     (belief,) = algorithm.factor_beliefs(graph, nothing, state)
     assert torch.allclose(belief[..., 0], found.plan, atol=1e-12)
+
+
+def test_the_lesson_does_what_sinkhorn_does() -> None:
+    """Fields that its steps set are the potentials after each half of a round."""
+    cost = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
+    mines, works = (torch.tensor(shares, dtype=torch.float64) for shares in ((0.3, 0.7), (0.6, 0.4)))
+    lesson = next(lesson for lesson in shipped_lessons() if lesson.name == "sinkhorn-is-messages")
+    given = [command for step in lesson.steps for command in step.answer if isinstance(command, SetPart)]
+    expected = []
+    for rounds in (1, 2):
+        found = sinkhorn(cost, 1.0, iterations=rounds, first=mines, second=works)
+        expected += [float(potential.diff() / 2) for potential in (found.alpha, found.beta)]
+    assert [command.number for command in given] == [0, 1, 0, 1]
+    assert [command.value for command in given] == pytest.approx(expected, abs=1e-4)
+    for step, command in zip([s for s in lesson.steps if s.goal and s.goal.command == "SetPart"], given, strict=True):
+        low, high = step.goal.fields["value"]  # type: ignore[union-attr]
+        assert low < command.value < high
 
 
 def test_a_generator_finds_the_four_clouds() -> None:
