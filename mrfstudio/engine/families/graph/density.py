@@ -130,7 +130,9 @@ class GraphDensity(Density):
     @classmethod
     def refusal(cls, model: TiedGraph, algorithm: Algorithm) -> str | None:
         if algorithm.marginals_only:
-            return f"{algorithm.name} gives no beliefs of factors: use the learner pcd, which needs none, or bp."
+            # pcd does not sum over hidden variables.
+            other = "exact" if model.hidden else "the learner pcd, which needs none,"
+            return f"{algorithm.name} gives no beliefs of factors: use {other} or bp."
         with torch.no_grad():
             return algorithm.supports(model.graph())
 

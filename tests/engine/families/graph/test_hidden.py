@@ -137,6 +137,11 @@ def test_learners_that_do_not_sum_say_who_does() -> None:
     assert Likelihood().supports(mixed()) is None
 
 
+def test_a_sampler_is_refused_with_what_sums_over_hidden_variables() -> None:
+    assert (Likelihood(algorithm="gibbs").supports(mixed()) or "").endswith("use exact or bp.")
+    assert "pcd" in (Likelihood(algorithm="gibbs").supports(mixed(hidden=())) or "")
+
+
 def test_nonsense_is_refused_in_a_sentence() -> None:
     with pytest.raises(FieldError, match="at least one"):
         mixed(hidden=(0, 1, 2, 3, 4))
