@@ -62,7 +62,8 @@ class GrbmBeliefPropagation(Kernel):
             eta, lam = _at(rows, state.information), _at(rows, state.precision)
             new_eta, new_lam = next_messages(rows, eta, lam)
             return _stepped(algorithm, rows, state, (eta, lam), (new_eta, new_lam))
-        eta, lam, new_eta, new_lam, *scratch = recycled((7, *rows.weights.shape), rows.weights)
+        memory = recycled((7, *rows.weights.shape), rows.weights)
+        (eta, lam, new_eta, new_lam), scratch = memory[:4], memory[4:]
         for messages, place in ((state.information, eta), (state.precision, lam)):
             torch.index_select(messages.reshape(-1, model.hidden), 0, rows.places, out=place)
         write_messages(rows, *pixel_beliefs(rows, eta, lam), eta, lam, new_eta, new_lam, scratch)

@@ -23,7 +23,6 @@ overflows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -54,8 +53,8 @@ class Rows:
     bias: Tensor
 
     def over_pixels(self, edges: Tensor) -> Tensor:
-        """Sums over the rows of each image: (rows, hidden) to (batch, hidden)."""
-        return edges.sum(0, keepdim=True) if self.member is None else self.member @ edges
+        """Sums over the rows of each image: (…, rows, hidden) to (…, batch, hidden)."""
+        return edges.sum(-2, keepdim=True) if self.member is None else self.member @ edges
 
     def to_rows(self, units: Tensor) -> Tensor:
         """Values of hidden units (batch, hidden) at the rows of their image, (rows, hidden) or broadcastable to it."""
@@ -143,21 +142,23 @@ def write_messages(
     lam: Tensor,
     new_eta: Tensor,
     new_lam: Tensor,
-    scratch: Sequence[Tensor],
+    scratch: Tensor,
 ) -> Tensor:
     """`next_messages` from given beliefs (rows,) into given memory, without gradients; returns X (batch, hidden).
 
-    Three tensors (rows, hidden) are scratch. Fresh memory for every product would take most of the time.
+    `scratch` is (3, rows, hidden). Fresh memory for every product would take most of the time.
     """
     w, (inverse, m, z) = rows.weights, scratch
     torch.sub(precision[:, None], lam, out=inverse)
     torch.div(w, inverse, out=inverse)
     torch.sub(information[:, None], eta, out=m).mul_(inverse)
     torch.mul(inverse, w, out=z)
-    logits = rows.bias + rows.over_pixels(torch.add(m, z, alpha=0.5, out=inverse))
+    mean, half_variance = rows.over_pixels(scratch[1:])
+    logits = (rows.bias + mean).add_(half_variance, alpha=0.5)
     p = torch.sigmoid(logits)
-    y = rows.to_rows(p * torch.sigmoid(-logits))
-    wr = torch.div(w, z.mul_(y).add_(1), out=z)
-    torch.mul(wr, w, out=new_lam).mul_(-y)
-    torch.mul(m.mul_(-y).add_(rows.to_rows(p)), wr, out=new_eta)
+    minus_y = rows.to_rows(torch.sigmoid(-logits).mul_(p).neg_())
+    wr = torch.div(w, torch.addcmul(z.new_ones(()), z, minus_y, value=-1.0, out=z), out=z)
+    torch.mul(wr, w, out=new_lam).mul_(minus_y)
+    torch.addcmul(rows.to_rows(p), m, minus_y, out=m)
+    torch.mul(m, wr, out=new_eta)
     return logits

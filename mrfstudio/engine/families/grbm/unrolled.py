@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.families.grbm.messages import Rows, bounded_beliefs, write_messages
+from mrfstudio.engine.families.grbm.messages import Rows, write_messages
 from mrfstudio.engine.runtime.recycling import recycled
 
 
@@ -62,127 +62,153 @@ class _UnrolledGaussian(torch.autograd.Function):
         readouts: tuple[int, ...],
     ) -> tuple[Tensor, Tensor]:
         kept = _KeptIterations.empty(weights, bias, iterations)
-        scratch = _scratch(weights, 3)
-        for k in range(iterations):
-            _pixels(kept, k, rows)
-            before = kept.information[k], kept.precision[k], kept.eta[k], kept.lam[k]
-            kept.logits[k] = write_messages(rows, *before, kept.eta[k + 1], kept.lam[k + 1], scratch)
-        _pixels(kept, iterations, rows)
+        unary, scratch = torch.stack([information, precision]), weights.new_empty((3, *weights.shape))
+        messages, (information_of, precision_of) = kept.messages.unbind(), _by_step(kept.beliefs)
+        eta, lam = _by_step(kept.messages)
+        for k, (beliefs, means) in enumerate(zip(kept.beliefs.unbind(), kept.means.unbind(), strict=True)):
+            _pixels(rows, unary, messages[k], beliefs, means)
+            if k < iterations:
+                before = information_of[k], precision_of[k], eta[k], lam[k]
+                kept.logits[k] = write_messages(rows, *before, eta[k + 1], lam[k + 1], scratch)
         ctx.kept, ctx.rows, ctx.readouts = kept, rows, readouts
         chosen = list(readouts)
-        return kept.information[chosen], kept.precision[chosen]
+        return kept.beliefs[chosen, 0], kept.beliefs[chosen, 1]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         kept, rows, readouts = ctx.kept, ctx.rows, ctx.readouts
         back = _Backward(rows, kept)
-        for k in range(len(kept.eta) - 1, -1, -1):
-            if k < len(kept.eta) - 1:
-                back.messages(k)
-            if k in readouts:
-                place = readouts.index(k)
-                back.g_information += gradients[0][place]
-                back.g_precision += gradients[1][place]
+        back.g_beliefs[list(readouts)] = torch.stack(gradients, 1)
+        for k in range(len(kept.means) - 1, 0, -1):
             back.pixels(k)
-        into = back.into_information, back.into_precision, back.into_bias, back.into_low, back.into_high
-        return back.g_weights, *into, None, None, None
+            back.messages(k - 1)
+        back.bounds(0)
+        return *back.into(), None, None, None
 
 
 @dataclass(frozen=True, eq=False)
 class _KeptIterations:
-    """Of every iteration: messages eta, lam (iterations + 1, rows, hidden), beliefs (…, rows), logits (…, hidden)."""
+    """Of every iteration: messages (iterations + 1, 2, rows, hidden), η and λ; beliefs (…, 2, rows), N and Λ; logits.
 
-    eta: Tensor
-    lam: Tensor
-    information: Tensor
-    precision: Tensor
-    side: Tensor
+    `means` (…, rows) are those of the beliefs before they are kept within reach, `logits` (iterations, B, hidden).
+    """
+
+    messages: Tensor
+    beliefs: Tensor
+    means: Tensor
     logits: Tensor
 
     @classmethod
     def empty(cls, weights: Tensor, bias: Tensor, iterations: int) -> _KeptIterations:
         """Memory for all iterations, the first messages 0; weights (rows, hidden), bias (B, hidden)."""
         count, rows = iterations + 1, len(weights)
-        eta, lam = recycled((2, count, *weights.shape), weights)
-        eta[0], lam[0] = 0, 0
-        information, precision = weights.new_empty((2, count, rows))
-        side = torch.empty((count, rows), dtype=torch.int8, device=weights.device)
-        return cls(eta, lam, information, precision, side, bias.new_empty((iterations, *bias.shape)))
+        messages = recycled((count, 2, *weights.shape), weights)
+        messages[0] = 0
+        logits = bias.new_empty((iterations, *bias.shape))
+        return cls(messages, weights.new_empty((count, 2, rows)), weights.new_empty((count, rows)), logits)
 
 
-def _scratch(like: Tensor, count: int) -> list[Tensor]:
-    """So many contiguous tensors in the shape of `like`."""
-    return [torch.empty_like(like, memory_format=torch.contiguous_format) for _ in range(count)]
+def _by_step(pairs: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The first and the second of (iterations, 2, …) for every iteration: views, made all at once."""
+    flat = pairs.flatten(0, 1).unbind()
+    return flat[::2], flat[1::2]
 
 
-def _pixels(kept: _KeptIterations, k: int, rows: Rows) -> None:
-    """Beliefs of the pixels from the messages of iteration k."""
-    found = bounded_beliefs(rows, kept.eta[k].sum(1), kept.lam[k].sum(1))
-    kept.information[k], kept.precision[k], kept.side[k] = found
+def _pixels(rows: Rows, unary: Tensor, messages: Tensor, beliefs: Tensor, means: Tensor) -> None:
+    """`bounded_beliefs` (2, rows) from messages (2, rows, hidden) and n, t as `unary` (2, rows), in few operations.
+
+    `means` (rows,) receives N/Λ as it was before it was kept within reach.
+    """
+    torch.sum(messages, 2, out=beliefs).add_(unary)
+    information, precision = beliefs
+    torch.maximum(precision, rows.least, out=precision)
+    torch.div(information, precision, out=means)
+    reached = means.clamp(rows.low, rows.high)
+    if not torch.equal(reached, means):
+        torch.where(reached == means, information, reached.mul_(precision), out=information)
 
 
 class _Backward:
-    """Gradients on their way down the iterations. All work is in place, in buffers that stay in the cache."""
+    """Gradients on their way down the iterations. All work is in place, in buffers that stay in the cache.
+
+    What belongs to pixels or units alone is computed for all iterations at once, before or after: an operation on so
+    few numbers takes as long to call as it takes, and two threads would wait for each other's calls.
+    """
 
     def __init__(self, rows: Rows, kept: _KeptIterations) -> None:
         self.rows, self.kept = rows, kept
-        self.g_eta, self.g_lam, self.g_weights = (torch.zeros_like(rows.weights) for _ in range(3))
-        self.g_information, self.g_precision = (torch.zeros_like(rows.precision) for _ in range(2))
-        self.into_information, self.into_precision = (torch.zeros_like(rows.precision) for _ in range(2))
-        self.into_low, self.into_high = (torch.zeros_like(rows.precision) for _ in range(2))
-        self.into_bias = torch.zeros_like(rows.bias)
-        self.scratch = _scratch(rows.weights, 8)
-        self.floor = float(rows.least[0] / rows.precision[0]) if len(rows.least) else 1.0
+        self.g_beliefs = torch.zeros_like(kept.beliefs)
+        self.g_messages = rows.weights.new_zeros((2, *rows.weights.shape))
+        self.g_eta, self.g_lam = self.g_messages
+        self.g_weights = rows.weights.new_zeros(rows.weights.shape)
+        self.g_logits = torch.empty_like(kept.logits)
+        self.scratch = rows.weights.new_empty((7, *rows.weights.shape)).unbind()
+        self.one, self.signs = rows.weights.new_ones(()), rows.weights.new_tensor([[1.0], [-1.0]])
+        p, q = torch.sigmoid(kept.logits), torch.sigmoid(-kept.logits)
+        self.p, self.y, self.minus_y, self.p_minus_q = (each.unbind() for each in (p, p * q, -p * q, p - q))
+        self.eta, self.lam = _by_step(kept.messages)
+        self.information, self.precision = _by_step(kept.beliefs[..., None])
+        self.g_beliefs_of, self.g_logits_of = self.g_beliefs.unbind(), self.g_logits.unbind()
+        information, precision = kept.beliefs.unbind(1)
+        self.below, self.above = kept.means < rows.low, kept.means > rows.high
+        inside = ~(self.below | self.above)
+        self.mean_outside = torch.where(inside, 0.0, information / precision)
+        self.free = torch.stack([inside, precision > rows.least], 1).to(precision.dtype)
+        self.all_free, self.all_inside = bool(self.free.all()), bool(inside.all())
 
     def messages(self, k: int) -> None:
         """From the gradients of messages k + 1 to those of messages k at fixed beliefs, and of the beliefs."""
-        rows, kept = self.rows, self.kept
-        w, a, l = rows.weights, self.g_eta, self.g_lam  # noqa: E741  # the letters of the equations
-        invA, mu, m, z, r, u, G, t = self.scratch
-        p, q = torch.sigmoid(kept.logits[k]), torch.sigmoid(-kept.logits[k])
-        y = p * q
-        p_rows, y_rows, minus_y = rows.to_rows(p), rows.to_rows(y), rows.to_rows(-y)
-        torch.sub(kept.precision[k, :, None], kept.lam[k], out=invA).reciprocal_()
-        torch.sub(kept.information[k, :, None], kept.eta[k], out=mu).mul_(invA)
+        rows, w, g_weights = self.rows, self.rows.weights, self.g_weights
+        a, l = self.g_eta, self.g_lam  # noqa: E741  # the letters of the equations
+        invA, mu, m, w_over_A, z, r, u = self.scratch
+        minus_y = rows.to_rows(self.minus_y[k])
+        torch.sub(self.precision[k], self.lam[k], out=invA).reciprocal_()
+        torch.sub(self.information[k], self.eta[k], out=mu).mul_(invA)
         torch.mul(w, mu, out=m)
-        w_over_A = torch.mul(w, invA, out=G)
+        torch.mul(w, invA, out=w_over_A)
         torch.mul(w, w_over_A, out=z)
-        torch.mul(z, y_rows, out=r).add_(1).reciprocal_()
+        torch.addcmul(self.one, z, minus_y, value=-1.0, out=r).reciprocal_()
         a.mul_(r)
-        l.mul_(r).mul_(w)
-        torch.addcmul(p_rows.expand_as(m), m, minus_y, out=u).mul_(a).addcmul_(l, minus_y)
-        self.g_weights.add_(u).addcmul_(l, minus_y)
-        torch.mul(a, m, out=t).add_(l).mul_(w)
-        torch.mul(u, r, out=u).mul_(w)  # G of the equations
-        t.addcmul_(u, z)
+        r.mul_(w)
+        l.mul_(r)
+        torch.addcmul(rows.to_rows(self.p[k]), m, minus_y, out=u).mul_(a).addcmul_(l, minus_y)
+        g_weights.add_(u).addcmul_(l, minus_y)
         a.mul_(w)
-        g_logits = y * (rows.over_pixels(a) - (q - p) * rows.over_pixels(t))
-        self.into_bias += g_logits
+        u.mul_(r)  # G of the equations
+        l.mul_(w).addcmul_(a, m).addcmul_(u, z)
+        first, second = rows.over_pixels(self.g_messages)
+        g_logits = torch.addcmul(first, second, self.p_minus_q[k], out=self.g_logits_of[k]).mul_(self.y[k])
         g_rows = rows.to_rows(g_logits)
-        g_m = torch.addcmul(g_rows.expand_as(m), a, minus_y, out=a)
-        g_z = torch.addcmul((0.5 * g_rows).expand_as(m), u, minus_y, out=u)
-        self.g_weights.addcmul_(g_m, mu).addcmul_(g_z, w_over_A, value=2.0)
-        torch.mul(g_m, m, out=t).addcmul_(g_z, z).mul_(invA)  # minus gA
-        torch.mul(g_m, w_over_A, out=self.g_eta).neg_()
-        self.g_lam, self.scratch[7] = t, self.g_lam
-        self.g_information -= self.g_eta.sum(1)
-        self.g_precision -= self.g_lam.sum(1)
+        g_m = torch.addcmul(g_rows, a, minus_y, out=a)
+        g_z = torch.addcmul(0.5 * g_rows, u, minus_y, out=u)
+        g_weights.addcmul_(g_m, mu).addcmul_(g_z, w_over_A, value=2.0)
+        torch.mul(g_m, m, out=l).addcmul_(g_z, z).mul_(invA)  # minus gA
+        g_m.mul_(w_over_A)  # minus the gradient of η
+        self.g_beliefs_of[k].addcmul_(self.g_messages.sum(2), self.signs)
+
+    def bounds(self, k: int) -> None:
+        """Where N = low · Λ or high · Λ, whatever the messages say, its gradient is one of Λ."""
+        if not self.all_inside:
+            self.g_beliefs[k, 1].addcmul_(self.g_beliefs[k, 0], self.mean_outside[k])
 
     def pixels(self, k: int) -> None:
-        """From the gradients of the beliefs of iteration k to its messages and to the unaries."""
-        kept, rows = self.kept, self.rows
-        side = kept.side[k].to(self.g_information.dtype)
-        inside = 1 - side.abs()
-        # At a bound N = low · Λ or high · Λ, whatever the messages say.
-        mean = kept.information[k] / kept.precision[k]
-        at_bound = self.g_information * kept.precision[k]
-        self.into_low += at_bound * (side < 0)
-        self.into_high += at_bound * (side > 0)
-        self.g_precision += (1 - inside) * self.g_information * mean
-        self.g_information *= inside
-        free = (kept.precision[k] > rows.least).to(inside.dtype)
-        self.into_information += self.g_information
-        self.into_precision += self.g_precision * (free + (1 - free) * self.floor)
-        self.g_eta += self.g_information[:, None]
-        self.g_lam += (self.g_precision * free)[:, None]
-        self.g_information, self.g_precision = (torch.zeros_like(rows.precision) for _ in range(2))
+        """From the gradients of the beliefs of iteration k to its messages."""
+        self.bounds(k)
+        direct = self.g_beliefs_of[k] if self.all_free else self.g_beliefs_of[k] * self.free[k]
+        information, precision = direct[..., None]
+        torch.sub(information, self.g_eta, out=self.g_eta)
+        self.g_lam.add_(precision)
+
+    def into(self) -> tuple[Tensor, ...]:
+        """Gradients of weights, information, precision, bias, low and high, in the shapes of those."""
+        (g_information, g_precision), (inside, free) = self.g_beliefs.unbind(1), self.free.unbind(1)
+        rows, at_bound = self.rows, g_information * self.kept.beliefs[:, 1]
+        floor = float(rows.least[0] / rows.precision[0]) if len(rows.least) else 1.0
+        return (
+            self.g_weights,
+            (g_information * inside).sum(0),
+            (g_precision * (free + (1 - free) * floor)).sum(0),
+            self.g_logits.sum(0),
+            (at_bound * self.below).sum(0),
+            (at_bound * self.above).sum(0),
+        )
