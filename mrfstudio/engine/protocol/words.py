@@ -32,6 +32,8 @@ class Part:
     """One of `SYMBOLS`, or empty: the colour of the text."""
     box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """Left, top, width, height."""
+    letter: str = ""
+    """What was marked, as it was written: which of the things of its symbol it is."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Equation:
     depth: float
     parts: tuple[Part, ...]
 
-    def symbol_at(self, x: float, y: float) -> str:
+    def part_at(self, x: float, y: float) -> Part | None:
         """The symbol at a place, in em from the upper left corner; the smallest where some lie over each other."""
         found = [
             part
@@ -53,7 +55,7 @@ class Equation:
             and part.box[0] <= x <= part.box[0] + part.box[2]
             and part.box[1] <= y <= part.box[1] + part.box[3]
         ]
-        return min(found, key=lambda part: part.box[2] * part.box[3]).symbol if found else ""
+        return min(found, key=lambda part: part.box[2] * part.box[3]) if found else None
 
     def svg(self, colours: Mapping[str, str], pixels: float, lit: str = "") -> str:
         """As SVG; `colours` by symbol, "" is the text's. `pixels` are those of an em. `lit` has a ground of its own."""

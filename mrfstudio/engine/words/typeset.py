@@ -34,10 +34,11 @@ def typeset(tex: str) -> Equation:
     """A formula without its dollar signs. Raises `EquationError`."""
     if len(tex) > LONGEST:
         raise EquationError(f"The formula has {len(tex)} letters: expected at most {LONGEST}.")
-    plain, marked, names = _marked(tex)
+    plain, marked, names, letters = _marked(tex)
     try:
         glyphs, shapes, rects = _laid_out(plain)
-        symbols = _symbols(marked, names, [glyph[0] for glyph in glyphs]) if names else [""] * len(glyphs)
+        unmarked = [("", "")] * len(glyphs)
+        symbols = _symbols(marked, names, letters, [glyph[0] for glyph in glyphs]) if names else unmarked
         width, height, depth = _size(plain)
     except (ValueError, RuntimeError, RecursionError) as problem:
         said = str(problem).strip().splitlines()
@@ -51,24 +52,29 @@ def typeset(tex: str) -> Equation:
             group += 1
         vertices, codes = shapes[shape]
         paths.setdefault(group, [symbols[index], []])[1].append((vertices * scale + (x, y), codes))
-    parts = [_part(pieces, symbol, top) for symbol, pieces in paths.values()]
+    parts = [_part(pieces, symbol, letter, top) for (symbol, letter), pieces in paths.values()]
     if len(rects):
-        parts.append(_part(rects, "", top))
+        parts.append(_part(rects, "", "", top))
     drawn = tuple(part for part in parts if part.path)
     return Equation(tex, width + 2 * MARGIN, height + 2 * MARGIN, depth + MARGIN, drawn)
 
 
-def _marked(tex: str) -> tuple[str, str, list[str]]:
-    """The formula with braces in place of marks; the same with signs at their borders; the names in use."""
+def _marked(tex: str) -> tuple[str, str, list[str], list[str]]:
+    """The formula with braces in place of marks; the same with signs at their borders; the names in use.
+
+    Last what is marked, in the order in which the marks begin.
+    """
     names = list(dict.fromkeys(MARK.findall(tex)))
     sign = {name: SIGNS[index % len(SIGNS)] for index, name in enumerate(names)}
     plain, marked, open_marks = [], [], []
+    letters: list[str] = []
     position = level = 0
     while position < len(tex):
         found = MARK.match(tex, position)
         if found:
             level += 1
-            open_marks.append((level, found.group(1)))
+            open_marks.append((level, found.group(1), len(letters), found.end()))
+            letters.append("")
             plain.append("{")
             marked.append("{" + sign[found.group(1)] + " ")
             position = found.end()
@@ -83,28 +89,31 @@ def _marked(tex: str) -> tuple[str, str, list[str]]:
             level += 1
         elif letter == "}":
             if open_marks and open_marks[-1][0] == level:
-                marked.append(sign[open_marks.pop()[1]] + " ")
+                _, name, number, begin = open_marks.pop()
+                letters[number] = tex[begin:position].strip()
+                marked.append(sign[name] + " ")
             level -= 1
         plain.append(letter)
         marked.append(letter)
         position += 1
-    return "".join(plain), "".join(marked), names
+    return "".join(plain), "".join(marked), names, letters
 
 
-def _symbols(marked: str, names: list[str], plain: list[str]) -> list[str]:
-    """The symbol of each glyph of the plain formula; all empty where the two layouts differ, which is never seen."""
+def _symbols(marked: str, names: list[str], letters: list[str], plain: list[str]) -> list[tuple[str, str]]:
+    """Symbol and letter of each glyph of the plain formula; empty where the layouts differ, which is never seen."""
     sign_of = {_laid_out(sign)[0][0][0]: name for sign, name in zip(SIGNS, names, strict=False)}
-    inside: list[str] = []
-    found: list[tuple[str, str]] = []
+    inside: list[tuple[str, str]] = []
+    found: list[tuple[str, tuple[str, str]]] = []
+    begun = iter(letters)
     for glyph, *_ in _laid_out(marked)[0]:
         name = sign_of.get(glyph)
         if name is None:
-            found.append((glyph, inside[-1] if inside else ""))
-        elif inside and inside[-1] == name:
+            found.append((glyph, inside[-1] if inside else ("", "")))
+        elif inside and inside[-1][0] == name:
             inside.pop()
         else:
-            inside.append(name)
-    return [name for _, name in found] if [glyph for glyph, _ in found] == plain else [""] * len(plain)
+            inside.append((name, next(begun, "")))
+    return [symbol for _, symbol in found] if [glyph for glyph, _ in found] == plain else [("", "")] * len(plain)
 
 
 # Mathtext -------------------------------------------------------------------------------------------------------------
@@ -136,7 +145,7 @@ def _size(tex: str) -> tuple[float, float, float]:
     return width / EM, height / EM, depth / EM
 
 
-def _part(pieces: list[Any], symbol: str, top: float) -> Part:
+def _part(pieces: list[Any], symbol: str, letter: str, top: float) -> Part:
     data: list[str] = []
     xs: list[float] = []
     ys: list[float] = []
@@ -147,7 +156,7 @@ def _part(pieces: list[Any], symbol: str, top: float) -> Part:
         xs += [x for x, _ in kept]
         ys += [y for _, y in kept]
     box = (min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)) if xs else (0.0, 0.0, 0.0, 0.0)
-    return Part(" ".join(data), symbol, box)
+    return Part(" ".join(data), symbol, box, letter)
 
 
 def _path(points: list[tuple[float, float]], codes: list[int]) -> str:

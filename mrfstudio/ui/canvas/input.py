@@ -260,7 +260,7 @@ class Canvas(CanvasBase):
             self.scene.original_only = shown
             self.refresh()
 
-    def light_symbol(self, symbol: str) -> None:
+    def light_symbol(self, symbol: str) -> bool:
         """Evidence is what was observed, beliefs are what was inferred: show that alone. Messages and couplings lie
         between neighbours, where the models are such.
         """
@@ -272,6 +272,7 @@ class Canvas(CanvasBase):
         if self.scene.results_only != (symbol == "belief"):
             self.scene.results_only = symbol == "belief"
             self.refresh()
+        return bool(between) or symbol in ("evidence", "belief")
 
     def cursor_shape(self) -> Qt.CursorShape:
         if self._drag is Drag.PAN:

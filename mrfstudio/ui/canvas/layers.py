@@ -26,6 +26,8 @@ class Layer:
     """Its colour map; None where labels or plain colours are drawn."""
     instead: str = ""
     """Of the layers with the same word here, only one is shown at a time: each covers the whole picture."""
+    symbol: str = ""
+    """Of `protocol.words.SYMBOLS`: what of an equation it shows, where the canvas has no other place for that."""
 
 
 # What travels in direction d, in the order of the residual's first axis; up to 4 on a 4-connected grid.
@@ -76,7 +78,12 @@ SEGMENT_LAYERS: tuple[Layer, ...] = (
         "How far each marginal is from exact inference, or from the lane chosen as the reference.",
         bar=ColourScale("difference", "of probability", ((0.0, "0"), (0.5, "0.5"), (1.0, "1"))),
     ),
-    Layer("clone", "Clones", "The most probable clone of each contour pixel; every clone has its own hue."),
+    Layer(
+        "clone",
+        "Clones",
+        "The most probable clone of each contour pixel; every clone has its own hue.",
+        symbol="hidden",
+    ),
     Layer(
         "ownership",
         "Border ownership",
@@ -120,6 +127,7 @@ INPAINT_LAYERS: tuple[Layer, ...] = (
         "Sample",
         "Hidden units drawn by Gibbs sampling given what is known, and the picture that they mean; it keeps changing.",
         instead="result",
+        symbol="hidden",
     ),
     Layer(
         "mistake",

@@ -61,8 +61,9 @@ class Surface(QWidget):
         """A command got its number: what is shown is stale until a frame has applied it."""
         raise NotImplementedError
 
-    def light_symbol(self, symbol: str) -> None:
-        """Light what a symbol of an equation stands for; empty takes the light away."""
+    def light_symbol(self, symbol: str) -> bool:
+        """Light what a symbol of an equation stands for; empty takes the light away. Whether there is anything."""
+        return False
 
     def sizeHint(self) -> QSize:
         return QSize(640, 480)

@@ -17,6 +17,7 @@ from mrfstudio.ui.graph_canvas.raster import DARKER, RIMMED, LatticeRaster, Line
 from mrfstudio.ui.style.colours import Colours, rgb
 from mrfstudio.ui.style.graph_colours import change_levels, dark_text, level_colours, node_colours
 
+NODES = ("belief", "evidence", "hidden")  # symbols of an equation that stand for nodes
 MOST_DRAWN = 2500
 """Nodes or links in sight beyond which an image is drawn instead."""
 LARGEST_NODE, SMALLEST_NODE = 17.0, 2.0
@@ -51,7 +52,7 @@ class GraphPicture:
     lit_nodes: tuple[int, ...] = ()
     """Variables of the region that is pointed at elsewhere."""
     symbol: str = ""
-    """What an equation is pointed at: messages, beliefs, evidence or couplings light up."""
+    """What an equation is pointed at: messages, couplings, or nodes with beliefs, evidence, nothing seen of them."""
     hovered_node: int | None = None
     hovered_factor: int | None = None
     hovered_link: int | None = None
@@ -123,9 +124,8 @@ class GraphPicture:
         else:
             self._paint_lines(painter, transform, places, shown, colours)
             self._paint_factor_marks(painter, transform, places, colours)
-            if self.symbol in ("belief", "evidence"):
-                given = self.evidence if self.symbol == "evidence" else inside
-                lit = given & inside if len(given) == len(inside) else np.zeros_like(inside)
+            if self.symbol in NODES:
+                lit = self._lit_nodes(len(inside), self.symbol) & inside
                 paint_nodes(painter, places[lit], self.radius(transform.scale), self.symbol, colours)
             self._paint_nodes(painter, transform, places, inside, fill, colours)
         painter.setOpacity(1.0)
@@ -159,6 +159,20 @@ class GraphPicture:
         if len(graph.strength) != graph.factors:
             return np.zeros(len(self.geometry.starts), np.float32)
         return graph.strength[self.geometry.owners]
+
+    def lights(self, symbol: str) -> bool:
+        """Whether there is something to be seen for a symbol of an equation."""
+        graph = self.graph
+        if graph is None or self.drawn_as_image:
+            return False
+        if symbol in NODES:
+            return bool(self._lit_nodes(graph.nodes, symbol).any())
+        return symbol in ("message", "coupling") and graph.factors > 0
+
+    def _lit_nodes(self, count: int, symbol: str) -> np.ndarray:
+        """(n,) bool: those that a symbol stands for."""
+        given = self.evidence if len(self.hints) == count else np.zeros(count, bool)
+        return {"evidence": given, "hidden": ~given}.get(symbol, np.ones(count, bool))
 
     @property
     def evidence(self) -> np.ndarray:

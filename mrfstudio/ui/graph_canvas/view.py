@@ -133,11 +133,11 @@ class GraphView(Surface):
         self.picture.lit_nodes = tuple(nodes)
         self.update()
 
-    def light_symbol(self, symbol: str) -> None:
-        """Light what a symbol of an equation stands for; empty takes the light away."""
+    def light_symbol(self, symbol: str) -> bool:
         if self.picture.symbol != symbol:
             self.picture.symbol = symbol
             self.update()
+        return self.picture.lights(symbol)
 
     def posted(self, command: Command, number: int) -> None:
         """A command got its number: what is shown is stale until a frame has applied it."""

@@ -72,7 +72,7 @@ class Guide(QFrame):
     answer_wanted = Signal()
     picked = Signal(int)
     """The number of the answer that a student believes in."""
-    symbol_hovered = Signal(str)
+    symbol_hovered = Signal(object)
     ended = Signal()
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ class Slide:
 class SlideView(QScrollArea):
     """A column of large words, as wide as it is given; it scrolls where they are too long."""
 
-    symbol_hovered = Signal(str)
+    symbol_hovered = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,6 +18,7 @@ from mrfstudio.ui.lessons.chooser import LessonChooser
 from mrfstudio.ui.lessons.guide import Guide
 from mrfstudio.ui.lessons.slide import NOTHING, Slide
 from mrfstudio.ui.window.dialogs import show_dialog
+from mrfstudio.ui.words.lighting import Pointed
 
 if TYPE_CHECKING:
     from mrfstudio.ui.window.main_window import MainWindow
@@ -216,6 +217,6 @@ class Tutor(QObject):
         last = self.number == len(lesson.steps) - 1
         return Slide(self.guide.heading_words, self.guide.said(step.say), praise, choices, self.picked, hint, last)
 
-    def _light(self, symbol: str) -> None:
+    def _light(self, pointed: Pointed) -> None:
         """A symbol of an equation is pointed at: light what it stands for."""
-        self._window.workspace.light_symbol(symbol)
+        self._window.workspace.light_symbol(pointed)

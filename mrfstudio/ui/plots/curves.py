@@ -14,6 +14,7 @@ from mrfstudio.ui.plots.curve_plot import CurvePlot, Measure
 from mrfstudio.ui.plots.probabilities import Histogram
 from mrfstudio.ui.plots.series import AllSeries
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.words.lighting import stands_for
 
 MEASURES = (
     Measure(
@@ -51,6 +52,9 @@ class CurvePlots(QWidget):
         wanted = (measure for measure in MEASURES if measures is None or measure.name in measures)
         self.crosshair = Crosshair(self)
         self.plots = {measure.name: CurvePlot(measure, self.crosshair) for measure in wanted}
+        for name, symbol in (("log_partition", "energy"), ("residual", "message")):
+            if name in self.plots:
+                stands_for(self.plots[name], symbol)
         self.empty = QLabel("Curves appear here as soon as inference runs.")
         self.empty.setProperty("role", "muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -11,6 +11,7 @@ from mrfstudio.ui.canvas.layers import ARROWS, Layer, direction_names
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.elided import ElidedCheckBox
+from mrfstudio.ui.words.lighting import stands_for
 
 STEPS = 20
 
@@ -103,6 +104,8 @@ class LayerList(QWidget):
         self._grid.addWidget(box, row, 0)
         self._grid.addWidget(slider, row, 1)
         self.boxes[layer.name], self.sliders[layer.name] = box, slider
+        if layer.symbol:
+            stands_for(box, layer.symbol)
 
     def _toggled(self, name: str, on: bool) -> None:
         group = self._instead.get(name)

@@ -24,6 +24,7 @@ from mrfstudio.ui.window.bug_report_dialog import BugReportDialog
 from mrfstudio.ui.window.dialogs import TextDialog, about_text, bibtex, citation_text, show_dialog
 from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet
 from mrfstudio.ui.window.page_dialog import PageDialog
+from mrfstudio.ui.words.lighting import Pointed
 from mrfstudio.ui.words.topics import topic_of
 
 if TYPE_CHECKING:
@@ -88,12 +89,12 @@ class HelpMenu(QObject):
         self.page.follow(topic)
         self.page.activateWindow()
 
-    def _light(self, symbol: str) -> None:
-        self._window.workspace.light_symbol(symbol)
+    def _light(self, pointed: Pointed) -> None:
+        self._window.workspace.light_symbol(pointed)
 
     def _page_closed(self) -> None:
         self.page = None
-        self._window.workspace.light_symbol("")
+        self._window.workspace.light_symbol(Pointed(""))
 
     def command_palette(self) -> None:
         palette = CommandPalette(self._window.menus.every_action(), self._window)

@@ -71,7 +71,7 @@ class Showing(QObject):
         if isinstance(canvas, Surface):  # a hand on the stage does what it does in the window
             canvas.command.connect(workspace.post)
             window.controller.posted.connect(canvas.posted)
-            stage.slide.symbol_hovered.connect(canvas.light_symbol)
+            stage.slide.symbol_hovered.connect(lambda pointed: workspace.light_symbol(pointed, canvas, stage))
         tutor.changed.connect(self._turn)
         stage.left.connect(self._left)
         if window.controller.newest is not None:

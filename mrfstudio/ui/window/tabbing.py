@@ -65,9 +65,9 @@ def _laid_out(layout: QLayout, owner: QWidget) -> Iterator[QWidget]:
     Never by `itemAt`: its item dies in C++ with its widget, the Python object for it stays, and shiboken writes into
     freed memory as soon as something else that it knows has lived and died at that address.
     """
-    inner = (each for each in owner.children() if isinstance(each, QWidget))
-    nested = (each for each in layout.children() if isinstance(each, QLayout))
-    places = [(layout.indexOf(each), each) for each in (*inner, *nested)]
+    inner = [(layout.indexOf(each), each) for each in owner.children() if isinstance(each, QWidget)]
+    nested = [(layout.indexOf(each), each) for each in layout.children() if isinstance(each, QLayout)]
+    places: list[tuple[int, QWidget | QLayout]] = [*inner, *nested]
     for place, each in sorted(places, key=lambda pair: pair[0]):
         if place < 0:
             continue

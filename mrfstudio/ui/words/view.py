@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from urllib.parse import quote, unquote
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QMouseEvent, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
-from mrfstudio.engine.protocol.words import SYMBOLS, Equation, Run, TextBlock, Words
+from mrfstudio.engine.protocol.words import Equation, Part, Run, TextBlock, Words
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.words.lighting import Pointed
 from mrfstudio.ui.words.picture import inline_image, letters_of, paint_equation
 
 SYMBOL_LINK = "symbol:"
 DISPLAYED = 1.4  # formulas on lines of their own are larger
+NOWHERE = Part("")
 
 
 def plain_words(source: str) -> Words:
@@ -24,14 +27,16 @@ def plain_words(source: str) -> Words:
 
 
 class EquationView(QWidget):
-    """A formula on a line of its own."""
+    """A formula on a line of its own. Left and Right go from symbol to symbol."""
 
-    symbol_hovered = Signal(str)
+    symbol_hovered = Signal(object)
 
     def __init__(self, equation: Equation) -> None:
         super().__init__()
-        self.equation, self.lit = equation, ""
+        self.equation, self.lit = equation, NOWHERE
+        self.marked = [part for part in equation.parts if part.symbol]
         self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if self.marked else Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(f"Equation: {equation.tex}")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -52,33 +57,59 @@ class EquationView(QWidget):
         painter = QPainter(self)
         em = self.em
         top = (self.height() - self.equation.height * em) / 2
-        paint_equation(painter, self.equation, QRectF(0, top, self.width(), 0), em, colours_of(self), self.lit)
+        colours = colours_of(self)
+        paint_equation(painter, self.equation, QRectF(0, top, self.width(), 0), em, colours, self.lit.symbol)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(colours.focus), 1))
+            painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
 
-    def symbol_at(self, at: QPointF) -> str:
+    def part_at(self, at: QPointF) -> Part:
         """What lies under a point."""
         em = self.em
-        return self.equation.symbol_at(at.x() / em, (at.y() - (self.height() - self.equation.height * em) / 2) / em)
+        top = (self.height() - self.equation.height * em) / 2
+        return self.equation.part_at(at.x() / em, (at.y() - top) / em) or NOWHERE
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self.light(self.symbol_at(event.position()))
+        self.light(self.part_at(event.position()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        self.light("")
+        self.light(NOWHERE)
 
-    def light(self, symbol: str) -> None:
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.light(NOWHERE)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        way = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
+        if way is None:
+            super().keyPressEvent(event)
+            return
+        at = next((index for index, part in enumerate(self.marked) if part is self.lit), -1 if way > 0 else 0)
+        self.light(self.marked[(at + way) % len(self.marked)])
+        below = self.mapToGlobal(QPoint(round(self.lit.box[0] * self.em), self.height()))
+        QToolTip.showText(below, self.toolTip(), self)
+
+    def light(self, part: Part) -> None:
         """Light a symbol here, and say so."""
-        if symbol != self.lit:
-            self.lit = symbol
-            self.setToolTip(SYMBOLS.get(symbol, ""))
-            self.symbol_hovered.emit(symbol)
+        if part is not self.lit:
+            self.lit = part
+            pointed = Pointed(part.symbol, part.letter)
+            self.symbol_hovered.emit(pointed)
+            self.setToolTip(pointed.words())
+            self.setAccessibleDescription(pointed.words())
             self.update()
 
 
 class WordsView(QWidget):
     """Shows `Words`; before they are typeset, the text as it was written."""
 
-    symbol_hovered = Signal(str)
-    """A symbol is pointed at; empty: none any more."""
+    symbol_hovered = Signal(object)
+    """A symbol is `Pointed` at; an empty one: none any more."""
     link_clicked = Signal(str)
 
     def __init__(self, role: str = "") -> None:
@@ -141,7 +172,7 @@ class WordsView(QWidget):
         label.setTextFormat(Qt.TextFormat.RichText)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab goes to buttons; a page scrolls as a whole
-        label.linkHovered.connect(self._hovered)
+        label.linkHovered.connect(lambda link: self._hovered(label, link))
         label.linkActivated.connect(self._followed)
         label.setProperty("role", "heading" if block.kind == "heading" else self._role)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -150,9 +181,12 @@ class WordsView(QWidget):
         self._labels.append((label, block))
         self._column.addWidget(label)
 
-    def _hovered(self, link: str) -> None:
-        symbol = link.removeprefix(SYMBOL_LINK) if link.startswith(SYMBOL_LINK) else ""
-        self.symbol_hovered.emit(symbol)
+    def _hovered(self, label: QLabel, link: str) -> None:
+        named = link.removeprefix(SYMBOL_LINK) if link.startswith(SYMBOL_LINK) else ""
+        symbol, _, letter = named.partition("/")
+        pointed = Pointed(symbol, unquote(letter))
+        self.symbol_hovered.emit(pointed)
+        label.setToolTip(pointed.words())
 
     def _followed(self, link: str) -> None:
         if not link.startswith(SYMBOL_LINK):
@@ -179,9 +213,11 @@ class WordsView(QWidget):
         def drawn(equation: Equation) -> str:
             address, width, height = inline_image(equation, letters, colours)
             image = f'<img src="{address}" width="{width}" height="{height}" style="vertical-align: middle">'
-            symbols = {part.symbol for part in equation.parts if part.symbol}
+            marked = [part for part in equation.parts if part.symbol]
+            if len({part.symbol for part in marked}) != 1:
+                return image
             # A formula in a line lights the one thing that it names.
-            return f'<a href="{SYMBOL_LINK}{symbols.pop()}">{image}</a>' if len(symbols) == 1 else image
+            return f'<a href="{SYMBOL_LINK}{marked[0].symbol}/{quote(marked[0].letter)}">{image}</a>'
 
         return drawn
 

@@ -21,8 +21,10 @@ def test_marked_symbols_are_found_where_they_are_set() -> None:
     first = next(part for part in equation.parts if part.symbol == "message")
     left, top, width, height = first.box
     assert left < 0.2
-    assert equation.symbol_at(left + width / 2, top + height / 2) == "message"
-    assert equation.symbol_at(equation.width + 1, 0) == ""
+    under = equation.part_at(left + width / 2, top + height / 2)
+    assert under is not None
+    assert under.symbol == "message"
+    assert equation.part_at(equation.width + 1, 0) is None
     belief, below = (next(p for p in reversed(equation.parts) if p.symbol == name) for name in ("belief", "message"))
     assert belief.box[1] + belief.box[3] < below.box[1], "the numerator is above the denominator"
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 from mrfstudio.ui.graph_canvas.view import GraphView
 from mrfstudio.ui.widgets.parameter_form import FieldRow
 from mrfstudio.ui.window.page_dialog import PageDialog
+from mrfstudio.ui.words.lighting import Pointed
 from tests.ui.helpers.studio import Studio
 
 
@@ -34,7 +35,7 @@ def test_what_is_this_on_a_parameter_opens_its_page(studio: Studio) -> None:
     studio.qtbot.waitUntil(lambda: page.view.text().startswith("# Belief propagation"), timeout=30_000)
     canvas = studio.window.workspace.canvas
     assert isinstance(canvas, GraphView)
-    page.view.symbol_hovered.emit("message")
+    page.view.symbol_hovered.emit(Pointed("message"))
     assert canvas.picture.symbol == "message"
     studio.qtbot.mouseClick(page.back, Qt.MouseButton.LeftButton)
     studio.qtbot.waitUntil(lambda: page.view.text().startswith("# Damping"), timeout=30_000)

@@ -43,7 +43,7 @@ def test_symbols_have_the_colours_of_the_theme(qtbot: QtBot, theme: Theme) -> No
 def test_pointing_at_a_symbol_says_which(qtbot: QtBot, theme: Theme) -> None:
     view = shown(qtbot)
     heard: list[str] = []
-    view.symbol_hovered.connect(heard.append)
+    view.symbol_hovered.connect(lambda pointed: heard.append(pointed.symbol))
     equation = view.findChildren(EquationView)[0]
     part = next(part for part in equation.equation.parts if part.symbol == "belief")
     top = (equation.height() - equation.equation.height * equation.em) / 2
@@ -53,8 +53,9 @@ def test_pointing_at_a_symbol_says_which(qtbot: QtBot, theme: Theme) -> None:
     assert heard == ["belief", ""]
     label = view.findChild(QLabel)
     assert label is not None
-    label.linkHovered.emit("symbol:message")
+    label.linkHovered.emit("symbol:message/m_%7Bij%7D")
     assert heard[-1] == "message"
+    assert "message" in label.toolTip()
 
 
 def test_a_formula_stands_on_the_line_of_the_text(qtbot: QtBot, theme: Theme) -> None:

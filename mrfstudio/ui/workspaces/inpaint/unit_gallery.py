@@ -20,6 +20,7 @@ from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.tiles import TileView, paint_ground
+from mrfstudio.ui.words.lighting import stands_for
 
 ORDERS = ("most active first", "by number", "strongest first")
 EMPTY = "Hidden units appear here: each has learned a pattern that it adds to the picture when it is on."
@@ -49,6 +50,7 @@ class UnitPanel(QWidget):
         self.order.setToolTip("<b>Order</b><br>In which order the units are shown.")
         self.order.activated.connect(lambda _: self.sort())
         self.view = TileView("Hidden units")
+        stands_for(self.view, "hidden", "coupling")
         self.view.set_tiles(self.model, UnitTile(self.view))
         self.view.hovered.connect(lambda row: self.hovered.emit(None if row is None else self.model.unit(row)))
         self.view.clicked.connect(lambda index: self._cycle(index.row()))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QLabel, QListView, QVBoxLayout, QWidget
 from mrfstudio.engine.protocol.answers import CloneGallery
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
+from mrfstudio.ui.words.lighting import stands_for
 from mrfstudio.ui.workspaces.segment.clone_tile import CLONE, CloneTile
 
 ORDERS = ("most used first", "by number", "by side of IN")
@@ -48,6 +49,7 @@ class CloneBrowser(QWidget):
         self.order.setToolTip("<b>Order</b><br>In which order the clones are shown.")
         self.order.activated.connect(lambda _: self._sort())
         self.view = self._view()
+        stands_for(self.view, "hidden")
         self.unused = QLabel()
         self.unused.setWordWrap(True)
         self.unused.setProperty("role", "muted")

@@ -19,6 +19,7 @@ from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.style.words import percent
 from mrfstudio.ui.widgets.badge import short
 from mrfstudio.ui.widgets.legend import ColourBar
+from mrfstudio.ui.words.lighting import stands_for
 
 EMPTY = "Choose the Inspect tool (I) and click a pixel, or hold Alt and click with any tool."
 LABEL_STATES = ("OUT", "IN")  # the states after the clones
@@ -36,6 +37,7 @@ class Inspector(QWidget):
         self.heading = QLabel(EMPTY)
         self.heading.setWordWrap(True)
         self.labels, self.clones = ShareList("Labels"), ShareList("Clones")
+        stands_for(self.clones, "hidden")
         self.clones_title = QLabel("Clones of CONTOUR")
         self.clones_title.setProperty("role", "heading")
         self.potentials_title = QLabel("Potentials")

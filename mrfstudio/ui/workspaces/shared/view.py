@@ -22,6 +22,7 @@ from mrfstudio.ui.export.recorder import Recorder
 from mrfstudio.ui.widgets.pages import PageTabs
 from mrfstudio.ui.window.actions import ActionHandlers
 from mrfstudio.ui.window.settings import Settings
+from mrfstudio.ui.words.lighting import Pointed, SymbolLight
 from mrfstudio.ui.workspaces.shared.sign import WorkspaceSign
 
 EVERY = 45
@@ -117,6 +118,7 @@ class WorkspaceView(QObject):
     def __init__(self, controller: Controller, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.controller, self.settings = controller, settings
+        self._light = SymbolLight(self)
 
     @property
     def name(self) -> str:
@@ -210,10 +212,13 @@ class WorkspaceView(QObject):
 
         self.controller.ask(request, opened, refused)
 
-    def light_symbol(self, symbol: str) -> None:
-        """Light what a symbol of `protocol.words.SYMBOLS` stands for, where it is to be seen; empty: nothing."""
-        if isinstance(self.canvas, Surface):
-            self.canvas.light_symbol(symbol)
+    def light_symbol(self, pointed: Pointed, canvas: QWidget | None = None, around: QWidget | None = None) -> None:
+        """Light what a symbol stands for: on the canvas, else beside it. On a stage, canvas and window are others."""
+        canvas = canvas or self.canvas
+        if isinstance(canvas, Surface):
+            pointed.seen = canvas.light_symbol(pointed.symbol) and canvas.isVisible()
+        beside = pointed if not pointed.seen else Pointed("")
+        pointed.seen |= self._light.show(around or canvas.window(), beside)
 
     def post(self, command: Command) -> None:
         """Give a command; a workspace may have to add something, such as a picture that fits a model."""

@@ -13,6 +13,7 @@ from mrfstudio.engine.protocol.training import Panel
 from mrfstudio.ui.canvas.overlays import LayerStyle, as_image, layer_picture, signed
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.words.lighting import stands_for
 
 
 class PanelPictures:
@@ -75,6 +76,7 @@ class ModelPicture(QWidget):
         self._pictures = PanelPictures(self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Inside the model")
+        stands_for(self, "hidden", "coupling")
         self.setWhatsThis("What the model has learned, drawn from its parameters alone.")
 
     def set_panels(self, panels: Sequence[Panel]) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from mrfstudio.engine.protocol.training import Panel, Snapshot
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.words.lighting import stands_for
 from mrfstudio.ui.workspaces.train.model_picture import PanelPictures
 
 
@@ -23,6 +24,7 @@ class QueryWall(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Queries and answers")
+        stands_for(self, "belief", "evidence")
         self.setWhatsThis(
             "The same queries, answered again every few seconds by the model as it is then. Space starts and pauses, "
             "a full stop computes one batch."

@@ -15,6 +15,7 @@ from mrfstudio.ui.plots.curve_plot import CurvePlot, Measure, lane_paint
 from mrfstudio.ui.plots.probabilities import CalibrationPlot, Histogram
 from mrfstudio.ui.style.colours import Colours, faded
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.words.lighting import stands_for
 from mrfstudio.ui.workspaces.train.run_series import RunCurves, RunSeries, mean_and_range
 
 VALIDATION = "validation/"
@@ -147,6 +148,7 @@ class RunPlots(QWidget):
         self.loss = StepPlot(LOSS, cross, raw="loss")
         self.validation = [StepPlot(UNKNOWN, cross), StepPlot(UNKNOWN, cross)]
         self._expecting = False
+        stands_for(self.loss, "energy")
         self.gradient = StepPlot(GRADIENT, cross)
         self.converged = StepPlot(CONVERGED, cross)
         self.histogram, self.calibration = Histogram(()), CalibrationPlot()
