@@ -24,8 +24,6 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 from torch import Tensor
 
-from mrfstudio.engine.data.border_noise import CONTOUR, DELETION, IN, OUT, SEEN
-from mrfstudio.engine.data.border_ownership import BorderData
 from mrfstudio.engine.data.drawn.drawing import circle_angles, dense, fill, polar
 from mrfstudio.engine.data.drawn.figure_drawing import FigureScene, Outlines, any_kind, scene
 from mrfstudio.engine.data.drawn.figures import (
@@ -38,6 +36,8 @@ from mrfstudio.engine.data.drawn.figures import (
     labelled,
     seen_of,
 )
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, DELETION, IN, OUT, SEEN
+from mrfstudio.engine.data.pictures.border_ownership import BorderData
 from mrfstudio.engine.families.contour_scores import segmentation_scores
 from mrfstudio.engine.families.grid.doubt import Likeness, calibrated, explained, settled
 from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages

@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from skimage.restoration import inpaint_biharmonic
 
-from mrfstudio.engine.data.real_faces import RealFaces
+from mrfstudio.engine.data.pictures.real_faces import RealFaces
 from mrfstudio.engine.families.pixels import pixels_of
 from mrfstudio.engine.families.repairs import REPAIRS, Damaged, repaired
 from mrfstudio.engine.files.open_model import open_model
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 
 HOLE, ITERATIONS = 8, 30

@@ -31,9 +31,9 @@ from mrfstudio.engine.files.atomic import write_text
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import complete_edges, grid_edges
 from mrfstudio.engine.inference.algorithm import Algorithm, State
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.regions.bethe_net import BetheNetwork
 from mrfstudio.engine.inference.regions.energy_network import EnergyNetwork, NetworkState
 from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP

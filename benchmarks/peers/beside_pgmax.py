@@ -63,7 +63,7 @@ def grid_inputs() -> Arrays:
 
 def _stepped(model: Any, evidence: Any, **options: Any) -> tuple[Any, float]:
     """Beliefs after `ITERATIONS` iterations, and the seconds of one more, residual included."""
-    from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+    from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
     bp = BeliefPropagation(**options)
     state = bp.init(model, evidence)

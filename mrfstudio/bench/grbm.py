@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mrfstudio.bench.measure import Report, calibrate, grown_megabytes, seconds
 from mrfstudio.engine.families.grbm.model import GRBM
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.training.learner import BatchContext
 from mrfstudio.engine.training.learners.query import Query
 

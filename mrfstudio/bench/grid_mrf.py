@@ -11,7 +11,7 @@ from mrfstudio.bench.measure import Report, calibrate, grown_megabytes, seconds,
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.training.learner import BatchContext
 from mrfstudio.engine.training.learners.query import Query
 

@@ -7,7 +7,7 @@ import torch
 from mrfstudio.bench.measure import Report, calibrate, seconds
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 SIDE = 100
 

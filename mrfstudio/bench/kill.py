@@ -88,7 +88,7 @@ def _warm_up() -> None:
     """Load what all children use; a thread of ours in a fork would be one that never answers."""
     import torch
 
-    import mrfstudio.engine.data.images
+    import mrfstudio.engine.data.pictures.images
     import mrfstudio.engine.files.images
     import mrfstudio.engine.training.trainer  # noqa: F401
 

@@ -12,12 +12,12 @@ from mrfstudio.engine.data.mimo import Mimo, mmse, mmse_log_prior, most_probable
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.tree_reweighted import TreeReweighted
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.inference.run import run as run_algorithm
-from mrfstudio.engine.inference.tree_reweighted import TreeReweighted
 
 SNRS = tuple(float(snr) for snr in np.linspace(1, 40, 10))
 CHANNELS, MANY = 1000, 3000

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from mrfstudio.bench.measure import Report, calibrate, seconds
 from mrfstudio.engine.families.rbm.model import RBM
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.training.learner import BatchContext
 from mrfstudio.engine.training.learners.query import Query
 

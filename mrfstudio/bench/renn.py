@@ -11,7 +11,7 @@ from torch import Tensor
 from mrfstudio.bench.measure import Report, seconds
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges
-from mrfstudio.engine.inference.exact import Exact, Solution
+from mrfstudio.engine.inference.exact.exact import Exact, Solution
 from mrfstudio.engine.inference.regions.on_regions import region_potentials
 from mrfstudio.engine.inference.regions.region_network import RegionNetwork
 from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork

@@ -15,7 +15,7 @@ from mrfstudio.engine.families.scribbles import cutter
 from mrfstudio.engine.graphs.evidence import AnyEvidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges, ising_grid
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.commands import AddLane, SetImage
 from mrfstudio.engine.session.lanes import state_tensors
 from mrfstudio.engine.session.session import Session

@@ -15,7 +15,7 @@ from mrfstudio.engine.convergence.verdict import verdict_on
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import complete_edges, grid_edges
 from mrfstudio.engine.graphs.pairwise import Couplings
-from mrfstudio.engine.inference.alpha_bp import AlphaBP, AlphaMessages
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP, AlphaMessages
 
 NODES, GRAPHS, ITERATIONS = 16, 100, 200
 DEVIATIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

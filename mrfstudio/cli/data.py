@@ -73,8 +73,8 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _make(options: argparse.Namespace) -> int:
-    from mrfstudio.engine.data.border_ownership import BorderOwnership
     from mrfstudio.engine.data.dataset import parse_data
+    from mrfstudio.engine.data.pictures.border_ownership import BorderOwnership
     from mrfstudio.engine.protocol.catalogue import Field
     from mrfstudio.engine.tasks.data import DEFAULT_SOURCE, make_border_file
 

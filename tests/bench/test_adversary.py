@@ -13,10 +13,10 @@ from mrfstudio.bench.adversary.graphs import random_case
 from mrfstudio.bench.adversary.judge import Setting, findings, settings
 from mrfstudio.bench.adversary.oracle import enumerated
 from mrfstudio.engine.inference.algorithm import LogPartition
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.join.auto import Auto
 from mrfstudio.engine.inference.mean_field import MeanFieldOnGraph
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.registry import ALGORITHMS
 
 FOUND: list[tuple[int, Setting]] = [

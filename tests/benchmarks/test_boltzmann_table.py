@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from benchmarks import boltzmann_table
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.run import run
 from tests.engine.helpers.boltzmann import random_machine
 

@@ -117,7 +117,7 @@ def test_bad_pictures_and_models_are_refused_in_one_sentence(model: Path, tmp_pa
 
 
 def test_the_shipped_model_fills_a_closed_contour(tmp_path: Path, capsys: Capture) -> None:
-    from mrfstudio.engine.data.border_ownership import labels_from_silhouettes
+    from mrfstudio.engine.data.pictures.border_ownership import labels_from_silhouettes
 
     rows, columns = np.mgrid[:28, :28]
     stroke = (abs(rows - 14) < 9) & (abs(columns - rows // 3 - 9) < 3)  # as wide as a digit's, which the model knows

@@ -38,7 +38,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_no_module_of_the_engine_loads_qt():
     loaded = loaded_by(IMPORT_ALL.replace("PACKAGE", "mrfstudio.engine"))
-    assert "mrfstudio.engine.inference.belief_propagation" in loaded, "the walk went past the algorithms"
+    assert "mrfstudio.engine.inference.messages.belief_propagation" in loaded, "the walk went past the algorithms"
     assert "torch" in loaded
     assert "skimage" not in loaded, "scikit-image is imported when a line is first thinned, not at the start"
     assert not loaded & WINDOW

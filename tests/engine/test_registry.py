@@ -95,7 +95,7 @@ def test_what_may_stand_in_one_module_alone_stands_there(part: Parts) -> None:
 
 def test_naming_an_algorithm_imports_no_family_and_no_algorithm_of_regions() -> None:
     loaded = loaded_by("from mrfstudio.engine.registry import ALGORITHMS; ALGORITHMS['bp']")
-    assert "mrfstudio.engine.inference.belief_propagation" in loaded
+    assert "mrfstudio.engine.inference.messages.belief_propagation" in loaded
     assert not of_families(loaded)
     regions = "mrfstudio.engine.inference.regions"
     assert not loaded & {f"{regions}.{name}" for name in ("generalized_bp", "renn", "bethe_net", "double_loop")}

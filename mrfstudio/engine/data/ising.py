@@ -42,7 +42,7 @@ class IsingSamples(Dataset):
         """Independent exact samples; each split has a seed of its own."""
         # Reading a file needs no torch; drawing does.
         from mrfstudio.engine.graphs.ising import IsingGraph
-        from mrfstudio.engine.inference.sampling import exact_samples
+        from mrfstudio.engine.inference.exact.sampling import exact_samples
 
         plan = IsingGraph(
             shape=self.shape,

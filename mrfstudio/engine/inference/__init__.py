@@ -1,3 +1,6 @@
-"""How marginals are estimated on any factor graph: one algorithm a file. Algorithms on regions are in `regions/`."""
+"""How marginals are estimated on any factor graph: one algorithm a file, in folders of their kind.
 
-ALGORITHMS = ("alpha-bp", "bp", "exact", "gibbs", "mean-field", "trw")
+`messages/` along edges, `exact/`, `samplers/`, `regions/`, and `join/` with `auto`.
+"""
+
+ALGORITHMS = ("mean-field",)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.factor_messages import FactorMessages
+from mrfstudio.engine.inference.messages.factor_messages import FactorMessages
 from mrfstudio.engine.inference.regions.tables import RegionTables
 
 

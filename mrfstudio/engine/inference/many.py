@@ -13,9 +13,9 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.energy import bethe_log_partition
-from mrfstudio.engine.inference.factor_messages import totals_and_cavities
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.factor_messages import totals_and_cavities
 from mrfstudio.engine.inference.run import Limits, run
 
 

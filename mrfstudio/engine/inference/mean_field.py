@@ -29,7 +29,7 @@ from mrfstudio.engine.inference.algorithm import (
     nothing_changed,
 )
 from mrfstudio.engine.inference.estimates import score_range
-from mrfstudio.engine.inference.factor_messages import contract, weighted_sum
+from mrfstudio.engine.inference.messages.factor_messages import contract, weighted_sum
 from mrfstudio.engine.inference.schedules import color_masks
 from mrfstudio.engine.protocol.catalogue import number
 from mrfstudio.engine.registry import ALGORITHMS

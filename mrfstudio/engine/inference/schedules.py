@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.factor_messages import FactorMessages
+from mrfstudio.engine.inference.messages.factor_messages import FactorMessages
 
 
 def factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:

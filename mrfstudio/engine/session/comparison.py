@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.protocol.commands import SetView
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import Comparison, LaneScore

@@ -16,7 +16,7 @@ import torch
 from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.exact import Exact, Solution, contraction_size
+from mrfstudio.engine.inference.exact.exact import Exact, Solution, contraction_size
 from mrfstudio.engine.runtime.jobs import Job
 from mrfstudio.engine.runtime.memory import available_bytes
 from mrfstudio.engine.session.document import Document

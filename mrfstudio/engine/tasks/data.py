@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mrfstudio.engine.data.border_noise import DELETION, SPURIOUS_EDGES
-from mrfstudio.engine.data.border_ownership import BorderOwnership, make_border
 from mrfstudio.engine.data.dataset import Array, DataError, Dataset, Progress, Splits, dataset_class, parse_data
 from mrfstudio.engine.data.drawn.generated import Generated
 from mrfstudio.engine.data.fetch import ADDRESS, DOWNLOADS, data_folder, download, fetched
+from mrfstudio.engine.data.pictures.border_noise import DELETION, SPURIOUS_EDGES
+from mrfstudio.engine.data.pictures.border_ownership import BorderOwnership, make_border
 from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.protocol.catalogue import ending
 from mrfstudio.engine.registry import DATASETS

@@ -21,9 +21,9 @@ from mrfstudio.engine.graphs.sketch import Sketch
 from mrfstudio.engine.graphs.supports import possible_assignment, support_of
 from mrfstudio.engine.graphs.words import evidence_of, graph_of
 from mrfstudio.engine.inference.algorithm import Algorithm, State, Unsupported
-from mrfstudio.engine.inference.alpha_bp import AlphaBP, with_prior
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.join.auto import Auto
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP, with_prior
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, Outcome, run
 from mrfstudio.engine.protocol.catalogue import ParameterError
 from mrfstudio.engine.registry import ALGORITHMS

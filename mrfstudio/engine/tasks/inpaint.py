@@ -22,7 +22,7 @@ from mrfstudio.engine.files.images import fitted, read_grey, write_image
 from mrfstudio.engine.files.model_file import load_model, read_card
 from mrfstudio.engine.files.open_model import build_model, open_model, usual_iterations
 from mrfstudio.engine.inference.algorithm import State
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.tasks.repair import default_repairer, repair_photo

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from mrfstudio.engine.data.border_noise import SEEN
+from mrfstudio.engine.data.pictures.border_noise import SEEN
 from mrfstudio.engine.families.contours import CONTOURS, contours_of
 from mrfstudio.engine.files.images import read_grey, what_was_reduced, write_labels
 from mrfstudio.engine.files.model_file import shipped_models
 from mrfstudio.engine.files.open_model import open_fitting
 from mrfstudio.engine.inference.algorithm import State
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.workspaces.segment.pictures import contour_picture

@@ -23,11 +23,11 @@ from mrfstudio.ui.export.headless import headless_window, wait_until
 from mrfstudio.ui.lessons.chooser import LessonChooser
 from mrfstudio.ui.plots import loading
 from mrfstudio.ui.plots.plot import Plot
-from mrfstudio.ui.window.dialogs import NewDrawing, TextDialog, about_text
-from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet
+from mrfstudio.ui.window.dialogs.common import NewDrawing, TextDialog, about_text
+from mrfstudio.ui.window.help.finding import CommandPalette, ShortcutSheet
 from mrfstudio.ui.window.main_window import MainWindow
 from mrfstudio.ui.workspaces import view_class
-from mrfstudio.ui.workspaces.converge.overviews import MAP
+from mrfstudio.ui.workspaces.converge.overviews.overviews import MAP
 from mrfstudio.ui.workspaces.converge.view import ConvergeView
 from mrfstudio.ui.workspaces.inpaint.crop_dialog import CropDialog
 from mrfstudio.ui.workspaces.inpaint.view import InpaintView

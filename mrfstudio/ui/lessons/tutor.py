@@ -17,7 +17,7 @@ from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.lessons.chooser import LessonChooser
 from mrfstudio.ui.lessons.guide import Guide
 from mrfstudio.ui.lessons.slide import NOTHING, Slide
-from mrfstudio.ui.window.dialogs import show_dialog
+from mrfstudio.ui.window.dialogs.common import show_dialog
 from mrfstudio.ui.words.lighting import Pointed
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from mrfstudio.engine.protocol.requests.studio import (
 )
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.window.actions import COPY_LINK, OPEN_FILE, OPEN_LINK, SAVE, SAVE_AS, ActionHandlers
-from mrfstudio.ui.window.dialogs import show_dialog
-from mrfstudio.ui.window.link_dialog import SCHEME, LinkDialog
+from mrfstudio.ui.window.dialogs.common import show_dialog
+from mrfstudio.ui.window.dialogs.link import SCHEME, LinkDialog
 from mrfstudio.ui.window.recent import RecentFiles
 from mrfstudio.ui.window.settings import Settings
 

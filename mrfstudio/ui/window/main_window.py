@@ -40,12 +40,12 @@ from mrfstudio.ui.window.actions import (
     specs,
 )
 from mrfstudio.ui.window.appearance import Appearance
+from mrfstudio.ui.window.dialogs.first_card import FirstCard
+from mrfstudio.ui.window.dialogs.recovery_offer import RecoveryOffer
 from mrfstudio.ui.window.docks import Docks, WidthWatcher
 from mrfstudio.ui.window.files import Files
-from mrfstudio.ui.window.first_card import FirstCard
-from mrfstudio.ui.window.help_menu import HelpMenu
+from mrfstudio.ui.window.help.menu import HelpMenu
 from mrfstudio.ui.window.menus import Menus
-from mrfstudio.ui.window.recovery_offer import RecoveryOffer
 from mrfstudio.ui.window.scrolling import FittingPages, HorizontalScroll, VerticalScroll
 from mrfstudio.ui.window.settings import Settings
 from mrfstudio.ui.window.shell import MessageBar, StackedWidgets, WorkspaceRail

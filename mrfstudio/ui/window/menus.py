@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QLabel, QMenu, QToolButton
 from mrfstudio.ui.style.icons import icon
 from mrfstudio.ui.style.theme import MODES, px
 from mrfstudio.ui.window.actions import Actions, menus
-from mrfstudio.ui.window.help import INSIDE, plain
+from mrfstudio.ui.window.help.finding import INSIDE, plain
 from mrfstudio.ui.window.shell import spaced
 
 if TYPE_CHECKING:

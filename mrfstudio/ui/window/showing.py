@@ -18,7 +18,7 @@ from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.style.colours import LIGHT
 from mrfstudio.ui.style.theme import palette_of
 from mrfstudio.ui.window.actions import EXPORT_FIGURE, EXPORT_PAGE, PRESENT, ActionHandlers
-from mrfstudio.ui.window.dialogs import show_dialog
+from mrfstudio.ui.window.dialogs.common import show_dialog
 from mrfstudio.ui.window.stage import KEYS, SLIDE_KEYS, Stage
 
 if TYPE_CHECKING:

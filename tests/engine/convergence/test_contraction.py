@@ -17,7 +17,7 @@ from mrfstudio.engine.convergence.verdict import alpha_interval, contraction, in
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges, ising_grid
 from mrfstudio.engine.graphs.pairwise import couplings_of
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.catalogue import ParameterError
 from mrfstudio.engine.tasks.infer import answer, make_algorithm

@@ -10,8 +10,8 @@ from mrfstudio.engine.convergence.oscillation import IRREGULAR, LARGEST_DAMPING,
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import complete_edges, grid_edges, ring_edges
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation, Messages
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.protocol.catalogue import ParameterError
 from mrfstudio.engine.tasks.infer import make_algorithm
 

@@ -14,7 +14,7 @@ from mrfstudio.engine.data.mimo import (
     symbol_error_rate,
 )
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.run import run
 
 

@@ -22,8 +22,8 @@ from mrfstudio.engine.families.scored_grid import messages as potts
 from mrfstudio.engine.families.scored_grid.field import ScoreField
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import Algorithm, GraphLike, kernels
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 
 DTYPES = [torch.float64, torch.float32]

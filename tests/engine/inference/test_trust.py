@@ -13,18 +13,18 @@ from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges, ising_grid
 from mrfstudio.engine.graphs.supports import UNDECIDED, possible_assignment, support_of
-from mrfstudio.engine.inference import contraction
 from mrfstudio.engine.inference.algorithm import Algorithm, Unsupported
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact, exact_log_partition
-from mrfstudio.engine.inference.gibbs import Gibbs
+from mrfstudio.engine.inference.exact import contraction
+from mrfstudio.engine.inference.exact.exact import Exact, exact_log_partition
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.tree_reweighted import TreeReweighted
 from mrfstudio.engine.inference.regions.bethe_net import BetheNetwork
 from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP
 from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork
 from mrfstudio.engine.inference.run import Limits, run
-from mrfstudio.engine.inference.tree_reweighted import TreeReweighted
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.tasks.infer import answer
 from tests.engine.helpers.graphs import distance, enumerate_all, ising_factors, random_factors

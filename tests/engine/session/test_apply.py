@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrfstudio.engine.data.border_noise import SEEN
+from mrfstudio.engine.data.pictures.border_noise import SEEN
 from mrfstudio.engine.protocol.commands import AddNoise, ClearLayer, CloseGaps, Fill, Paint, PaintRectangle, Thin, Undo
 from mrfstudio.engine.protocol.frames import NO_HINT
 from tests.engine.helpers.sessions import last, segment_session

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mrfstudio.engine.data.border_noise import SEEN, UNSEEN
+from mrfstudio.engine.data.pictures.border_noise import SEEN, UNSEEN
 from mrfstudio.engine.protocol.commands import AddLane, Paint, SetImage, SetLimits, SetView, Step
 from tests.engine.helpers.sessions import last, run, segment_session
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.commands import AddLane, Play, Redo, RemoveLane, SetLimits, SetParameter, Step, Undo
 from tests.engine.helpers.sessions import HINT, graph_session, last, messages, run
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mrfstudio.engine.inference.algorithm import State
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.commands import Paint, Pause, Play, Redo, Scrub, SetParameter, SetSpeed, Step, Undo
 from mrfstudio.engine.protocol.frames import NO_HINT, merge
 from tests.engine.helpers.sessions import HINT, graph_session, last, messages, run, segment_session

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from mrfstudio.engine.data import fetch
-from mrfstudio.engine.data.border_ownership import BorderData
 from mrfstudio.engine.data.dataset import DataError, dataset_class, parse_data
+from mrfstudio.engine.data.pictures.border_ownership import BorderData
 from mrfstudio.engine.protocol.catalogue import ParameterError
 from mrfstudio.engine.registry import DATASETS
 from mrfstudio.engine.tasks.data import fetch_data, list_data, make_border_file

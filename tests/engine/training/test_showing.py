@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.showing import clone_panels
 from mrfstudio.engine.families.rbm.showing import field_panels
 from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.registry import DATASETS, MODELS
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.training.learners.query import Query

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.ui.style.theme import Theme
-from mrfstudio.ui.window.dialogs import NewDrawing, TextDialog
-from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet
+from mrfstudio.ui.window.dialogs.common import NewDrawing, TextDialog
+from mrfstudio.ui.window.help.finding import CommandPalette, ShortcutSheet
 from mrfstudio.ui.window.tabbing import in_order
 from mrfstudio.ui.workspaces.segment.example_dialog import ExampleDialog
 from tests.ui.helpers.studio import Studio, studio_in

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from mrfstudio.ui.style.theme import Theme
 from mrfstudio.ui.window.actions import specs
-from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet, rank
+from mrfstudio.ui.window.help.finding import CommandPalette, ShortcutSheet, rank
 from tests.ui.helpers.studio import Studio, studio_in
 
 

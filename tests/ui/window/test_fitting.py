@@ -13,7 +13,7 @@ from mrfstudio.ui.engine.engine_thread import EngineThread
 from mrfstudio.ui.style.theme import MinimumWidth, Theme, unit_of
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.elided import Elided
-from mrfstudio.ui.window.help import ShortcutSheet
+from mrfstudio.ui.window.help.finding import ShortcutSheet
 from mrfstudio.ui.window.main_window import MainWindow
 from mrfstudio.ui.window.scrolling import VerticalScroll
 from mrfstudio.ui.window.settings import Settings

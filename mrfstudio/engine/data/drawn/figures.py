@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.border_noise import CONTOUR, DELETION, IN, OUT, SEEN, Labels, emission, resample_noise
 from mrfstudio.engine.data.dataset import SPLITS, Array, Dataset, Progress, Splits
 from mrfstudio.engine.data.drawn.drawing import Mask, fill, smooth
 from mrfstudio.engine.data.drawn.figure_drawing import (
@@ -27,6 +26,16 @@ from mrfstudio.engine.data.drawn.figure_drawing import (
     several,
     shaken,
     whole,
+)
+from mrfstudio.engine.data.pictures.border_noise import (
+    CONTOUR,
+    DELETION,
+    IN,
+    OUT,
+    SEEN,
+    Labels,
+    emission,
+    resample_noise,
 )
 from mrfstudio.engine.protocol.catalogue import integer, number
 from mrfstudio.engine.registry import DATASETS

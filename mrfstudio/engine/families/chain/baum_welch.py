@@ -18,7 +18,7 @@ from torch import Tensor
 from mrfstudio.engine.families.chain.density import ChainDensity
 from mrfstudio.engine.families.chain.emissions import maximised_gaussian
 from mrfstudio.engine.families.chain.model import Chain
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.registry import LEARNERS

@@ -13,7 +13,7 @@ from mrfstudio.engine.families.chain.lattice import expected_scores, lattice, pa
 from mrfstudio.engine.families.chain.model import Chain, ChainError
 from mrfstudio.engine.families.chain.recursion import log_partitions
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.many import answers
 from mrfstudio.engine.training.density import Density, Inference, PartitionEstimate, Posterior, chunks, density
 from mrfstudio.engine.training.learner import BatchContext, BatchSource

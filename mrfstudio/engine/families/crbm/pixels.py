@@ -21,9 +21,9 @@ from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.families.rbm.pixels import BinaryPixels
 from mrfstudio.engine.graphs.evidence import AnyEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import Kernel, LogPartition, kernel
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.gibbs import Gibbs
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from mrfstudio.engine.data.binary_rows import rows_of
 from mrfstudio.engine.families.graph.model import TiedGraph
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.exact import Exact, exact_log_partition
-from mrfstudio.engine.inference.gibbs import conditionals
+from mrfstudio.engine.inference.exact.exact import Exact, exact_log_partition
 from mrfstudio.engine.inference.many import answers
 from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.inference.samplers.gibbs import conditionals
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.training.density import (
     Density,

@@ -17,7 +17,7 @@ from mrfstudio.engine.data.binary_rows import rows_of
 from mrfstudio.engine.families.graph.model import TiedGraph
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.training.density import chunks
 from mrfstudio.engine.training.learner import BatchContext, BatchResult, BatchSource, TrainingData, derive_seed
 from mrfstudio.engine.training.learners.query import Query, iterations_now, query_objective

@@ -28,7 +28,7 @@ from mrfstudio.engine.families.grbm.messages import (
 from mrfstudio.engine.families.grbm.model import GRBM
 from mrfstudio.engine.graphs.evidence import GaussianEvidence
 from mrfstudio.engine.inference.algorithm import Kernel, State, kernel, nothing_changed
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.runtime.recycling import recycled
 
 

@@ -4,8 +4,9 @@
 
 with (n, t) = (τb, τ) plus soft evidence. Means and variances are averaged over the conditional distributions of the
 sweeps, not over the draws: with hidden states h⁽ˢ⁾ the mean is that of m⁽ˢ⁾ = (n + Wᵀh⁽ˢ⁾)/t, the variance 1/t plus the
-spread of the m⁽ˢ⁾. One half of the chains decides when to stop, the other half is averaged (`inference/chains.py`).
-`samples` gives the pictures that the chains are at now; the window animates them.
+spread of the m⁽ˢ⁾. One half of the chains decides when to stop, the other half is averaged
+(`inference/samplers/diagnostics.py`). `samples` gives the pictures that the chains are at now, for
+the window to animate.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch import Tensor
 from mrfstudio.engine.families.grbm.model import GRBM
 from mrfstudio.engine.graphs.evidence import GaussianEvidence
 from mrfstudio.engine.inference.algorithm import Kernel, Unsupported, kernel, nothing_changed
-from mrfstudio.engine.inference.chains import (
+from mrfstudio.engine.inference.samplers.diagnostics import (
     Halves,
     doubt_of,
     effective_draws,
@@ -29,7 +30,7 @@ from mrfstudio.engine.inference.chains import (
     standard_error,
     witnesses,
 )
-from mrfstudio.engine.inference.gibbs import ChainState, Gibbs
+from mrfstudio.engine.inference.samplers.gibbs import ChainState, Gibbs
 
 
 @dataclass(frozen=True, eq=False)

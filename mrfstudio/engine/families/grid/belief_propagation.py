@@ -45,7 +45,7 @@ from mrfstudio.engine.families.grid.steps import (
 )
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.residuals import SATURATED, largest_change
 from mrfstudio.engine.runtime.interruption import Interrupted
 

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.border_noise import labels_from_silhouettes, seeded_noise
+from mrfstudio.engine.data.pictures.border_noise import labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.families.grid.model import GridMRF
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.answers import CloneGallery
 
 IMAGES = 40

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.contours import FLOAT, Contours, contours
 from mrfstudio.engine.families.grid.belief_propagation import GridMessages
 from mrfstudio.engine.families.grid.clones import IMAGES, measure_clones

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from mrfstudio.engine.families.grid.belief_propagation import GridMessages
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 CONTOUR = 0
 DECIDED = 0.8

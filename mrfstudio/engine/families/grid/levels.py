@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from mrfstudio.engine.data.border_noise import CONTOUR
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR
 from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
 from mrfstudio.engine.families.grid.shape import GridShape
 

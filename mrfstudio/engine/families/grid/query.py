@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.data.border_noise import CONTOUR, OUT, SEEN, seeded_noise
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, OUT, SEEN, seeded_noise
 from mrfstudio.engine.families.contour_scores import NOTHING, SegmentationScores, segmentation_scores
 from mrfstudio.engine.families.grid.growth import revive
 from mrfstudio.engine.families.grid.kernel import linear_evidence, run_beliefs, run_messages, unrolled_beliefs

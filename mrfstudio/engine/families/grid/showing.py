@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.data.border_noise import CONTOUR
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.query import label_log_beliefs
 from mrfstudio.engine.families.grid.shape import STEPS

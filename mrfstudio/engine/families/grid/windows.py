@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.border_noise import OUT
+from mrfstudio.engine.data.pictures.border_noise import OUT
 from mrfstudio.engine.training.learner import BatchContext
 from mrfstudio.engine.training.learners.query import Query, iterations_now
 

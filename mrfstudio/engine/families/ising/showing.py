@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 from mrfstudio.engine.data.binary_rows import rows_of
 from mrfstudio.engine.families.ising.model import IsingField
 from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.training import Panel
 from mrfstudio.engine.training.learner import Learner, derive_seed

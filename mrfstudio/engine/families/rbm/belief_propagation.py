@@ -27,8 +27,8 @@ from mrfstudio.engine.families.rbm.bipartite import (
 from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation, Messages
-from mrfstudio.engine.inference.transfer import Transfer
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
+from mrfstudio.engine.inference.messages.transfer import Transfer
 
 
 @dataclass(frozen=True, eq=False)

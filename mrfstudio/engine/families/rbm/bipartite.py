@@ -21,8 +21,8 @@ from torch import Tensor
 
 from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.inference.messages.transfer import Transfer, transfer
 from mrfstudio.engine.inference.residuals import SATURATED, largest_ratio_change
-from mrfstudio.engine.inference.transfer import Transfer, transfer
 
 BLOCK = 65536
 """Messages worked on at once: a few such tensors fit the cache of a core."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from mrfstudio.engine.families.rbm.model import RBM, bernoulli
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import Kernel, Unsupported, kernel
-from mrfstudio.engine.inference.gibbs import Gibbs, Samples
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs, Samples
 
 
 @kernel(Gibbs, RBM)

@@ -28,8 +28,8 @@ from mrfstudio.engine.families.rbm.bipartite import (
 from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import Algorithm, Kernel, Model, State, kernel, kernels, nothing_changed
+from mrfstudio.engine.inference.messages.transfer import Transfer, transfer
 from mrfstudio.engine.inference.residuals import largest_ratio_change
-from mrfstudio.engine.inference.transfer import Transfer, transfer
 from mrfstudio.engine.protocol.catalogue import choice, number
 from mrfstudio.engine.registry import ALGORITHMS
 

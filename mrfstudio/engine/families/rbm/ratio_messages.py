@@ -22,7 +22,7 @@ from torch import Tensor
 from mrfstudio.engine.families.rbm.matrix_bp import MatrixBP
 from mrfstudio.engine.inference.algorithm import Algorithm
 from mrfstudio.engine.inference.mean_field import MeanField
-from mrfstudio.engine.inference.ratios import log_of_products, terms_of
+from mrfstudio.engine.inference.messages.ratios import log_of_products, terms_of
 
 PAIRS_AT_ONCE = 250_000
 """Pairs of units worked on together: 1 MB each for messages and scratch, which stay in the cache of a core."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mrfstudio.engine.data.binary_rows import binary_rows
 from mrfstudio.engine.families.rbm.model import RBM
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.training import Panel
 from mrfstudio.engine.training.learner import Learner, derive_seed

@@ -11,7 +11,7 @@ from mrfstudio.engine.families.scored_grid import messages as grid
 from mrfstudio.engine.families.scored_grid.contrast_grid import ContrastGrid
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import Kernel, State, kernel, nothing_changed
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 
 @dataclass(frozen=True, eq=False)

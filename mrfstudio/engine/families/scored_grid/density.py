@@ -18,8 +18,8 @@ from mrfstudio.engine.families.scored_grid.field import UNLABELLED, ScoreField, 
 from mrfstudio.engine.families.scored_grid.model import ScoredGrid, labels_of, pictures_of
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.training.density import Density, Inference, PartitionEstimate, density
 from mrfstudio.engine.training.learner import BatchSource

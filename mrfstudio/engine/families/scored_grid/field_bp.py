@@ -10,7 +10,7 @@ from torch import Tensor
 from mrfstudio.engine.families.scored_grid.field import ScoreField, bethe, edge_logs, flat_messages, next_messages
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.residuals import largest_change
 
 

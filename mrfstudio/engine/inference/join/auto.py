@@ -28,10 +28,10 @@ from mrfstudio.engine.inference.algorithm import (
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.belief_propagation import Messages
 from mrfstudio.engine.inference.join.layout import Clock, OutOfTime
 from mrfstudio.engine.inference.join.propagation import ClusterMessages, JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Stages
+from mrfstudio.engine.inference.messages.belief_propagation import Messages
 from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.registry import ALGORITHMS
 

@@ -18,9 +18,9 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.inference.join.layout import Clock, Layout
 from mrfstudio.engine.inference.join.propagation import ClusterMessages, JoinGraph, layout_of, order_of, swept
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.runtime.memory import available_bytes
 
 RATE = 6.0e7

@@ -18,7 +18,7 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Kernel, LogPartition, State, kernel, nothing_changed
-from mrfstudio.engine.inference.factor_messages import FAR, runaway
+from mrfstudio.engine.inference.messages.factor_messages import FAR, runaway
 from mrfstudio.engine.inference.regions.double_loop import DoubleLoop
 from mrfstudio.engine.inference.regions.on_regions import OnCycles, region_estimate, region_potentials
 from mrfstudio.engine.inference.regions.tables import RegionTables

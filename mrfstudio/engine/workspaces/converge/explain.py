@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 from torch import Tensor
 
 from mrfstudio.engine.graphs.links import entries_of, links_of, scope_of, table_of
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.answers import MessageTerm, MessageWork
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.workspaces.converge.messages import (

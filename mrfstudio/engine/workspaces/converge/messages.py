@@ -10,13 +10,13 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import entries_of, links_of, neighbours_of, scope_of
 from mrfstudio.engine.inference.algorithm import State
-from mrfstudio.engine.inference.alpha_bp import AlphaBP, local_of
-from mrfstudio.engine.inference.alpha_bp import exponents_of as alpha_exponents
-from mrfstudio.engine.inference.belief_propagation import Messages
-from mrfstudio.engine.inference.binary_pairwise import LogRatios
-from mrfstudio.engine.inference.reweighted import Exponents
-from mrfstudio.engine.inference.tree_reweighted import TreeReweighted
-from mrfstudio.engine.inference.tree_reweighted import exponents_of as tree_exponents
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP, local_of
+from mrfstudio.engine.inference.messages.alpha_bp import exponents_of as alpha_exponents
+from mrfstudio.engine.inference.messages.belief_propagation import Messages
+from mrfstudio.engine.inference.messages.binary_pairwise import LogRatios
+from mrfstudio.engine.inference.messages.reweighted import Exponents
+from mrfstudio.engine.inference.messages.tree_reweighted import TreeReweighted
+from mrfstudio.engine.inference.messages.tree_reweighted import exponents_of as tree_exponents
 from mrfstudio.engine.workspaces.workspace import LaneView
 
 Both = tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]

@@ -11,8 +11,8 @@ import torch
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import entries_of, links_of, scope_of
 from mrfstudio.engine.inference.algorithm import Algorithm, State
-from mrfstudio.engine.inference.belief_propagation import Messages
-from mrfstudio.engine.inference.binary_pairwise import LogRatios
+from mrfstudio.engine.inference.messages.belief_propagation import Messages
+from mrfstudio.engine.inference.messages.binary_pairwise import LogRatios
 from mrfstudio.engine.protocol.errors import StudioError
 
 Pins = Mapping[tuple[int, int], tuple[float, ...]]

@@ -29,8 +29,8 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import links_of
 from mrfstudio.engine.graphs.pairwise import Couplings, couplings_of
 from mrfstudio.engine.inference.algorithm import State
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.answers import Guarantee, GuaranteedAlphas, SigmaMap, Suspects, Swings, Tip, Trial
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import NO_HINT

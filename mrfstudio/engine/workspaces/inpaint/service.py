@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mrfstudio.engine.families.pixels import PIXELS, picture_algorithms, pixels_of
 from mrfstudio.engine.files.images import write_image
 from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
-from mrfstudio.engine.inference.gibbs import Gibbs
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from mrfstudio.engine.protocol.answers import GreyPicture, Loaded, ModelNote, PictureGallery, PictureSource, UnitGallery
 from mrfstudio.engine.protocol.commands import SetImage
 from mrfstudio.engine.protocol.errors import StudioError

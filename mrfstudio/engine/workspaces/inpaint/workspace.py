@@ -14,8 +14,8 @@ from mrfstudio.engine.families.pixels import PIXELS, Grey, clamp_log_odds, pixel
 from mrfstudio.engine.files.open_model import first_fitting, named_models, open_fitting
 from mrfstudio.engine.graphs.evidence import AnyEvidence
 from mrfstudio.engine.inference.algorithm import State
-from mrfstudio.engine.inference.gibbs import Gibbs
 from mrfstudio.engine.inference.run import Limits
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from mrfstudio.engine.protocol.commands import AddNoise, ClampUnit, Command, SetImage
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.runtime.device import placed

@@ -23,7 +23,7 @@ from mrfstudio.engine.families.photographs.rules import FieldAlphaMessages, Mean
 from mrfstudio.engine.families.photographs.settings import MOST_SMOOTHNESS, CutoutSettings
 from mrfstudio.engine.graphs.evidence import AnyEvidence
 from mrfstudio.engine.inference.algorithm import Algorithm, Kernel, Model, PlanEnd, State, kernel
-from mrfstudio.engine.inference.alpha_bp import LARGEST_ALPHA
+from mrfstudio.engine.inference.messages.alpha_bp import LARGEST_ALPHA
 from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.protocol.commands.photographs import LEANING
 from mrfstudio.engine.registry import ALGORITHMS

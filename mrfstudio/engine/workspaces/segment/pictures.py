@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.border_noise import CONTOUR, SEEN, UNSEEN, labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.data.dataset import Dataset, dataset_class
 from mrfstudio.engine.data.drawn.generated import Generated
 from mrfstudio.engine.data.fetch import fetched
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, SEEN, UNSEEN, labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.files.images import Ink, read_grey, to_contours
 from mrfstudio.engine.protocol.answers import FigureSource, Picture
 from mrfstudio.engine.protocol.errors import StudioError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mrfstudio.assets import asset
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT, SEEN, UNSEEN
 from mrfstudio.engine.families.contours import CONTOURS, contour_algorithms, contours_of
 from mrfstudio.engine.files.model_file import ModelFile, ModelFileError, read_card, shipped_models, user_models
 from mrfstudio.engine.protocol.answers import CloneGallery, Loaded, ModelNote, Picture

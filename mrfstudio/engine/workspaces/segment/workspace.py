@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, LABEL_NAMES, OUT, SEEN, UNSEEN, seeded_noise
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, LABEL_NAMES, OUT, SEEN, UNSEEN, seeded_noise
 from mrfstudio.engine.families.contour_scores import segmentation_scores
 from mrfstudio.engine.families.contours import CONTOURS, UNKNOWN, contours_of
 from mrfstudio.engine.files.open_model import first_fitting, named_models, open_fitting

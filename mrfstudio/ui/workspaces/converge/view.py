@@ -46,8 +46,8 @@ from mrfstudio.ui.workspaces.converge.advice_bar import AdviceBar
 from mrfstudio.ui.workspaces.converge.controls import ConvergeControls, node_values
 from mrfstudio.ui.workspaces.converge.files import ConvergeFiles
 from mrfstudio.ui.workspaces.converge.graph_palette import GraphPalette
-from mrfstudio.ui.workspaces.converge.inspecting import Inspecting
-from mrfstudio.ui.workspaces.converge.overviews import Overviews
+from mrfstudio.ui.workspaces.converge.inspecting.inspecting import Inspecting
+from mrfstudio.ui.workspaces.converge.overviews.overviews import Overviews
 from mrfstudio.ui.workspaces.converge.questions import Questions
 from mrfstudio.ui.workspaces.converge.sign import SIGN
 from mrfstudio.ui.workspaces.shared.centre import Centre

@@ -25,7 +25,7 @@ from mrfstudio.engine.protocol.requests.photograph import (
 )
 from mrfstudio.ui.export.pictures import PNG, ask_path
 from mrfstudio.ui.window.actions import EXPORT_LABELS, NEXT_EXAMPLE, ActionHandlers
-from mrfstudio.ui.window.dialogs import show_dialog
+from mrfstudio.ui.window.dialogs.common import show_dialog
 from mrfstudio.ui.workspaces.photograph.actions import (
     COPY_CUTOUT,
     EXAMPLES,

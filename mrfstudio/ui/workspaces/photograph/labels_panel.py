@@ -13,7 +13,7 @@ from mrfstudio.engine.protocol.commands import Label, SetLabels
 from mrfstudio.engine.protocol.commands.base import next_gesture
 from mrfstudio.ui.style.icons import icon
 from mrfstudio.ui.style.theme import px
-from mrfstudio.ui.window.dialogs import show_dialog
+from mrfstudio.ui.window.dialogs.common import show_dialog
 
 MOST, FEWEST = 12, 2
 LONGEST = 40

@@ -16,7 +16,7 @@ from mrfstudio.engine.protocol.requests.photograph import LookAtPicture
 from mrfstudio.engine.protocol.requests.segment import MakeFigure, SaveLabels
 from mrfstudio.ui.export.pictures import PNG, ask_path
 from mrfstudio.ui.window.actions import EXPORT_LABELS, NEW_DRAWING, NEXT_EXAMPLE, OPEN_EXAMPLE, ActionHandlers
-from mrfstudio.ui.window.dialogs import NewDrawing, show_dialog
+from mrfstudio.ui.window.dialogs.common import NewDrawing, show_dialog
 from mrfstudio.ui.workspaces.segment.example_dialog import ExampleDialog
 from mrfstudio.ui.workspaces.segment.kind_question import KindQuestion, is_coloured
 from mrfstudio.ui.workspaces.segment.picture_dialog import PictureDialog

@@ -24,7 +24,7 @@ from mrfstudio.ui.window.actions import (
     THIN,
     ActionHandlers,
 )
-from mrfstudio.ui.window.dialogs import show_dialog
+from mrfstudio.ui.window.dialogs.common import show_dialog
 from mrfstudio.ui.window.settings import Settings
 from mrfstudio.ui.workspaces.segment.clones import DOCK as CLONES
 from mrfstudio.ui.workspaces.segment.clones import Clones

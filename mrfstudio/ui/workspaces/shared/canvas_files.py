@@ -20,7 +20,7 @@ from mrfstudio.engine.protocol.requests.studio import CopySession, DescribeModel
 from mrfstudio.places import user_folder
 from mrfstudio.ui.export.pictures import Drawing, drawing_of
 from mrfstudio.ui.window.actions import COPY_COMMAND, OPEN_MODEL, PASTE, SHOW_CARD, ActionHandlers
-from mrfstudio.ui.window.dialogs import TextDialog, show_dialog
+from mrfstudio.ui.window.dialogs.common import TextDialog, show_dialog
 from mrfstudio.ui.window.files import MODELS, SESSION_ENDING
 from mrfstudio.ui.workspaces.shared.canvas_view import CanvasView
 from mrfstudio.ui.workspaces.shared.exports import Exports

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN
 from mrfstudio.engine.data.drawn.figure_drawing import FIGURES, scene, several
 from mrfstudio.engine.data.drawn.figures import NO_HINT, Figures, by_hand, hints_for, labelled
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT, SEEN
 
 
 def generator(seed: int) -> np.random.Generator:

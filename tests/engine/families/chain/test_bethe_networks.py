@@ -10,7 +10,7 @@ from mrfstudio.engine.families.chain.bethe_networks import BetheNetworks, free_e
 from mrfstudio.engine.families.chain.density import ChainDensity
 from mrfstudio.engine.families.chain.lattice import lattice, packed
 from mrfstudio.engine.families.chain.model import ChainPlan
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.many import answers
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.training.command import training_data

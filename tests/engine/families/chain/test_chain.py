@@ -12,9 +12,9 @@ import torch
 from mrfstudio.engine.families.chain.density import ChainDensity
 from mrfstudio.engine.families.chain.lattice import lattice, packed, unpacked
 from mrfstudio.engine.families.chain.model import Chain, ChainError, ChainPlan
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.many import answers
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.training.learner import BatchContext, TensorSource, TrainingData
 from mrfstudio.engine.training.learners.em import ExpectationMaximisation

@@ -10,8 +10,8 @@ from mrfstudio.engine.families.chain.model import Chain, ChainError, ChainPlan
 from mrfstudio.engine.families.chain.typed import typed
 from mrfstudio.engine.families.lattices import LATTICES
 from mrfstudio.engine.files.open_model import open_fitting
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.workspaces.converge.neighbours import neighbour_beliefs

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mrfstudio.engine.data.dataset import DataError, parse_data
-from mrfstudio.engine.data.noisy import Noisy
+from mrfstudio.engine.data.pictures.noisy import Noisy
 from mrfstudio.engine.families.crbm.decoding import decoded
 from mrfstudio.engine.families.crbm.density import measure
 from mrfstudio.engine.families.crbm.max_margin import MaxMargin, best_hidden, joint

@@ -10,8 +10,8 @@ from mrfstudio.engine.families.crbm.model import CRBM
 from mrfstudio.engine.families.pixels import pixels_of
 from mrfstudio.engine.families.rbm.matrix_bp import MatrixBP
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 SHAPE = (4, 5)
 

@@ -16,7 +16,7 @@ from mrfstudio.engine.files.model_file import load_model, save_model
 from mrfstudio.engine.files.open_model import build_model
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import complete_edges, grid_edges, ising_grid
-from mrfstudio.engine.inference.sampling import exact_samples
+from mrfstudio.engine.inference.exact.sampling import exact_samples
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from tests.engine.helpers.graphs import enumerate_all, ising_factors, random_factors

@@ -15,7 +15,7 @@ from mrfstudio.engine.families.ising.model import IsingField
 from mrfstudio.engine.files.graphs.graph import write_graph
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges, ising_grid
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.tasks.evaluate import evaluate_model
 from mrfstudio.engine.training.command import train_command
 from mrfstudio.engine.training.learner import BatchContext, TensorSource, TrainingData

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mrfstudio.engine.families.grbm.components import component_start
 from mrfstudio.engine.families.grbm.model import GrbmPlan
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 

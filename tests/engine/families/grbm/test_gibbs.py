@@ -9,8 +9,8 @@ import torch
 
 from mrfstudio.engine.families.grbm.gibbs import GrbmChains
 from mrfstudio.engine.inference.algorithm import Unsupported
-from mrfstudio.engine.inference.gibbs import Gibbs
 from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from tests.engine.helpers.grbm import SHAPE, enumerated, made, masks, picture
 
 GIBBS = Gibbs(chains=400, burn_in=30, seed=3)

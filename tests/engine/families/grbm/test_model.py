@@ -14,7 +14,7 @@ from mrfstudio.engine.files.model_file import save_model
 from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.graphs.evidence import GaussianEvidence
 from mrfstudio.engine.inference.algorithm import Unsupported
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.training.learner import TensorSource, TrainingData

@@ -7,7 +7,7 @@ import torch
 from mrfstudio.engine.families.grbm.model import GRBM
 from mrfstudio.engine.families.grbm.pixels import misfit
 from mrfstudio.engine.families.pixels import pixels_of
-from mrfstudio.engine.inference.gibbs import Gibbs
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 
 SHAPE = (6, 6)
 

@@ -15,7 +15,7 @@ from mrfstudio.engine.families.grbm.messages import Rows, bounded_beliefs, make_
 from mrfstudio.engine.families.grbm.model import GRBM, GrbmPlan
 from mrfstudio.engine.families.grbm.query import gaussian_bits, scores
 from mrfstudio.engine.families.grbm.unrolled import unrolled_beliefs
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.training.command import assemble, training_plan
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.training.learners.query import Query

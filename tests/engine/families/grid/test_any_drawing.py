@@ -9,10 +9,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.data.drawn.drawing import circle_angles, fill, polar
 from mrfstudio.engine.data.drawn.figure_drawing import any_kind, scene
 from mrfstudio.engine.data.drawn.figures import DENSITY, NO_HINT, labelled, seen_of
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.grid.doubt import settled, unlike
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.query import label_log_beliefs

@@ -8,7 +8,7 @@ import pytest
 from mrfstudio.engine.families.grid.doubt import Explained, Likeness, calibrated, explained, settled, unlike
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.files.open_model import open_model
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 LIKENESS = Likeness(0.1, -0.2, 0.3, 2.0, 0.25, 0.02)
 

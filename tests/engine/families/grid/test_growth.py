@@ -8,7 +8,7 @@ import torch
 from mrfstudio.engine.families.grid.growth import revive
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.query import clone_use
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 
 def model_with_unused(tying: str) -> tuple[GridMRF, torch.Tensor]:

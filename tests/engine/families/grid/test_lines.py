@@ -10,12 +10,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.grid.lines import line_clones, line_permutations, line_potentials, turns_of
 from mrfstudio.engine.families.grid.model import Grid, GridError, GridMRF
 from mrfstudio.engine.families.grid.shape import STEPS, GridShape
 from mrfstudio.engine.families.grid.symmetry import state_permutations, symmetries, tied_index
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 
 def untrained(clones: int = 40) -> GridMRF:

@@ -10,7 +10,7 @@ from mrfstudio.engine.families.grid.belief_propagation import GridBeliefPropagat
 from mrfstudio.engine.families.grid.model import Grid, GridError, GridMRF
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import kernels
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 
 def small_grid(connectivity: int = 8, tying: str = "free", clones: tuple[int, ...] = (3, 1, 2)) -> GridMRF:

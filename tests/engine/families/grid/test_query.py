@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mrfstudio.engine.data.border_noise import OUT, labels_from_silhouettes, seeded_noise
+from mrfstudio.engine.data.pictures.border_noise import OUT, labels_from_silhouettes, seeded_noise
 from mrfstudio.engine.families.grid.model import Grid, GridError
 from mrfstudio.engine.families.grid.windows import windows
 from mrfstudio.engine.training.learner import BatchContext, TensorSource, TrainingData

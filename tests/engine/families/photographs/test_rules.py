@@ -10,8 +10,8 @@ from mrfstudio.engine.families.scored_grid import messages
 from mrfstudio.engine.families.scored_grid.contrast_grid import ContrastGrid
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
 from mrfstudio.engine.inference.mean_field import MeanField
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
 from mrfstudio.engine.inference.run import Limits, run
 
 

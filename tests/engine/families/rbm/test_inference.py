@@ -9,10 +9,10 @@ from torch import Tensor
 from mrfstudio.engine.families.rbm.matrix_bp import MatrixBP
 from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.gibbs import Gibbs
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.transfer import Transfer, transfer
 from mrfstudio.engine.inference.run import Limits, run
-from mrfstudio.engine.inference.transfer import Transfer, transfer
+from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from tests.engine.helpers.boltzmann import all_states, enumerated, random_machine, unit_beliefs
 
 TIGHT = Limits(iterations=200, tolerance=1e-12)

@@ -16,8 +16,8 @@ from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.families.rbm.query import Scaled, binary_scores, parts, query_nats
 from mrfstudio.engine.files.model_file import save_model
 from mrfstudio.engine.files.open_model import open_model
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.transfer import transfer
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.transfer import transfer
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.tasks.evaluate import evaluate_model
 from mrfstudio.engine.training.command import train_command

@@ -12,7 +12,7 @@ from mrfstudio.engine.families.rbm.matrix_bp import MatrixBP
 from mrfstudio.engine.families.rbm.ratio_messages import LARGEST_COUPLING, answers
 from mrfstudio.engine.inference.algorithm import Algorithm
 from mrfstudio.engine.inference.mean_field import MeanField
-from mrfstudio.engine.inference.ratios import MOST_TERMS, log_of_products, terms_of
+from mrfstudio.engine.inference.messages.ratios import MOST_TERMS, log_of_products, terms_of
 from mrfstudio.engine.inference.run import Limits, run
 
 ALGORITHMS: list[Algorithm] = [MeanField(), *(MatrixBP(product=name) for name in ("sum", "max", "mixed"))]

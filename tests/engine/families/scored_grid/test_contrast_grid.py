@@ -4,7 +4,7 @@ import torch
 from mrfstudio.engine.families.scored_grid import messages
 from mrfstudio.engine.families.scored_grid.contrast_grid import ContrastGrid, contrast_weights
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.errors import StudioError
 
 SIZES = [(4, 5), (1, 6), (5, 1), (1, 1), (2, 2)]

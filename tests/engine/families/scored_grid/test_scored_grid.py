@@ -10,8 +10,8 @@ from mrfstudio.engine.families.scored_grid.field import UNLABELLED, ScoreField
 from mrfstudio.engine.families.scored_grid.model import NO_LABEL, ScoredGrid, ScoredGridPlan, pictures_of
 from mrfstudio.engine.families.scored_grid.query import unrolled
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.registry import LEARNERS

@@ -80,7 +80,7 @@ def test_the_plan_is_pots() -> None:
 def test_the_potentials_are_messages_on_two_variables() -> None:
     """Belief propagation on the table exp(-M/λ) with unary potentials exp(α/λ), exp(β/λ) has the plan as its belief."""
     from mrfstudio.engine.graphs.factor_graph import FactorGraph
-    from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+    from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
     from mrfstudio.engine.inference.run import Limits, run
 
     one, other = clouds()

@@ -11,13 +11,13 @@ import pytest
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.join import orders, stages
 from mrfstudio.engine.inference.join.auto import Auto, hellinger, plan
 from mrfstudio.engine.inference.join.orders import along, best_order
 from mrfstudio.engine.inference.join.propagation import JoinGraph, layout_of
 from mrfstudio.engine.inference.join.reduction import reduced
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from tests.engine.helpers.graphs import GRAPHS, enumerate_all, random_factors
 

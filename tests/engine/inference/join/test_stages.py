@@ -9,7 +9,7 @@ import pytest
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.join import auto, orders, stages
 from mrfstudio.engine.inference.join.auto import Auto, AutoState, hellinger, plan
 from mrfstudio.engine.inference.join.large_orders import smallest_first

@@ -12,8 +12,8 @@ from mrfstudio.engine.files.graphs.uai import write_uai
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import IsingGraph, ising_grid
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP, double_loop, pass_messages
 from mrfstudio.engine.inference.regions.on_regions import region_potentials
 from mrfstudio.engine.inference.regions.tables import RegionTables

@@ -11,8 +11,8 @@ from mrfstudio.engine.files.graphs.uai import write_uai
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.regions.bethe_net import BetheNetwork
 from mrfstudio.engine.inference.regions.energy_network import EnergyNetwork
 from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP

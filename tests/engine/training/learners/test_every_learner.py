@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from mrfstudio.engine.data.border_noise import seeded_noise
+from mrfstudio.engine.data.pictures.border_noise import seeded_noise
 from mrfstudio.engine.families.chain.model import ChainPlan
 from mrfstudio.engine.families.crbm.model import ConditionalBoltzmann
 from mrfstudio.engine.families.grbm.model import GrbmPlan

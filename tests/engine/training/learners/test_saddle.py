@@ -10,7 +10,7 @@ import torch
 from mrfstudio.engine.families.ising.model import IsingField
 from mrfstudio.engine.families.rbm.density import exact_log_partition
 from mrfstudio.engine.families.rbm.model import DBM, RBM
-from mrfstudio.engine.inference.exact import Exact
+from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.run import run
 from mrfstudio.engine.training.command import train_command
 from mrfstudio.engine.training.density import density_of

@@ -11,9 +11,9 @@ from mrfstudio.engine.convergence.frustration import frustrated_factors
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import links_of, scope_of, table_of
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.alpha_bp import AlphaBP
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
-from mrfstudio.engine.inference.tree_reweighted import TreeReweighted
+from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.tree_reweighted import TreeReweighted
 from mrfstudio.engine.protocol.commands import SetLimits
 from mrfstudio.engine.protocol.requests.converge import FindFrustrated, FindSwings, OpenGraph
 from mrfstudio.engine.session.document import Document

@@ -6,7 +6,7 @@ import torch
 
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.algorithm import Algorithm
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.regions.generalized_bp import GeneralizedBP
 from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork
 from mrfstudio.engine.inference.run import Limits, run

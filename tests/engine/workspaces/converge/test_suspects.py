@@ -9,7 +9,7 @@ from mrfstudio.engine.convergence.loops import loops_through
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import links_of, table_of
 from mrfstudio.engine.inference.energy import bethe_log_partition
-from mrfstudio.engine.inference.factor_messages import totals_and_cavities
+from mrfstudio.engine.inference.messages.factor_messages import totals_and_cavities
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.answers import MessageWork, Suspects, Swings, Tip
 from mrfstudio.engine.protocol.commands import (

@@ -19,7 +19,7 @@ from mrfstudio.engine.protocol.requests import Request
 from mrfstudio.engine.protocol.requests.converge import AskGuarantee, FindSwings
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.workspaces.converge.gauge import GUARANTEED, NOT_GUARANTEED, number
-from mrfstudio.ui.workspaces.converge.overviews import MAP
+from mrfstudio.ui.workspaces.converge.overviews.overviews import MAP
 from mrfstudio.ui.workspaces.converge.questions import Questions
 from tests.ui.helpers.converge import Converge, Left
 

@@ -1,0 +1,3 @@
+"""Exact inference: in which order variables are summed out, the contraction, and exact samples."""
+
+ALGORITHMS = ("exact",)

@@ -1,0 +1,3 @@
+"""Algorithms that send messages along the edges of a factor graph: BP, α-BP, tree-reweighted BP."""
+
+ALGORITHMS = ("alpha-bp", "bp", "trw")

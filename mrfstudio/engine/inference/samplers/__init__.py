@@ -1,0 +1,3 @@
+"""Markov chains that sample a graph, and what their samples can know."""
+
+ALGORITHMS = ("gibbs",)

@@ -1,0 +1,1 @@
+"""What shows the whole graph of Converge in another way."""

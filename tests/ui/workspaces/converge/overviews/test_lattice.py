@@ -1,0 +1,72 @@
+"""The lattice of a text: its canvas alone, and a person who types into the window."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from mrfstudio.engine.protocol.commands import Undo
+from mrfstudio.ui.window.actions import SHOW_LATTICE
+from mrfstudio.ui.workspaces.converge.overviews.lattice_canvas import LatticeCanvas
+from tests.ui.helpers.converge import Converge
+
+
+def shown(qtbot: QtBot) -> LatticeCanvas:
+    canvas = LatticeCanvas()
+    qtbot.addWidget(canvas)
+    canvas.resize(400, 200)
+    canvas.set_text(tuple("abc"), 2)
+    marginals = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], np.float32)
+    canvas.set_beliefs(marginals, np.full((2, 2, 2), 0.25, np.float32))
+    return canvas
+
+
+def test_probable_cells_are_darker(qtbot: QtBot) -> None:
+    canvas = shown(qtbot)
+    image = canvas.grab().toImage()
+    ratio = canvas.devicePixelRatioF()
+
+    def blue(column: int, state: int) -> int:
+        middle = canvas.cell(column, state).center() * ratio
+        return image.pixelColor(middle.toPoint()).red()
+
+    assert blue(0, 0) < blue(2, 0) < blue(0, 1)  # the accent is blue: the less red, the stronger
+
+
+def test_a_click_and_the_space_bar_toggle_a_cell(qtbot: QtBot) -> None:
+    canvas = shown(qtbot)
+    heard: list[tuple[int, int]] = []
+    canvas.toggled.connect(lambda column, state: heard.append((column, state)))
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=canvas.cell(1, 1).center().toPoint())
+    qtbot.keyClick(canvas, Qt.Key.Key_Right)
+    qtbot.keyClick(canvas, Qt.Key.Key_Up)
+    qtbot.keyClick(canvas, Qt.Key.Key_Space)
+    assert heard == [(1, 1), (2, 0)]
+
+
+def test_a_cell_says_what_it_is(qtbot: QtBot) -> None:
+    canvas = shown(qtbot)
+    assert canvas.words(0, 0) == "State 0 under 'a': probability 0.900. Click to forbid it."
+    canvas.set_forbidden({(0, 0)})
+    assert canvas.words(0, 0).endswith("click to allow it.")
+    assert canvas.cell_at(canvas.cell(2, 1).center()) == (2, 1)
+    assert canvas.cell_at(canvas.rect().bottomRight().toPointF()) is None
+
+
+def test_a_person_types_and_the_lattice_answers(converge: Converge) -> None:
+    """In the window: typed letters become columns, a forbidden state loses its belief, and another graph closes it."""
+    studio, panel = converge.studio, converge.workspace.overviews.lattice
+    studio.do(SHOW_LATTICE.name)
+    studio.until(lambda: panel.canvas.marginals is not None and len(panel.canvas.columns) == 18)
+    panel.text.setText("the cat")
+    panel.text.textEdited.emit("the cat")
+    studio.until(lambda: panel.canvas.columns == tuple("the cat") and panel.canvas.marginals is not None)
+    studio.until(lambda: panel.canvas.steps is not None and float(panel.canvas.steps.sum()) > 5.9)
+    state = int(panel.canvas.marginals[5].argmax())  # type: ignore[index]
+    panel.canvas.toggled.emit(5, state)
+    studio.until(lambda: panel.canvas.marginals is not None and panel.canvas.marginals[5, state] == 0)
+    assert (5, state) in panel.canvas.forbidden
+    studio.controller.post(Undo())
+    studio.until(lambda: panel.canvas.marginals is not None and panel.canvas.marginals[5, state] > 0.1)
+    assert not panel.canvas.forbidden
