@@ -176,6 +176,41 @@ def _large(report: Report) -> None:
     full_size(cutout, cutout.run())
     report.add("12 megapixels: open, settle, band at full size", time.perf_counter() - begin, "s", most=8.0)
     report.add("12 megapixels: most memory of the process", peak() / 1e9, "GB", most=2.0)
+    del cutout
+    _back(report, picture)
+
+
+def _back(report: Report, picture: np.ndarray) -> None:
+    """Strokes in a session on a picture (height, width, 3), then one of them undone and a moment of the second."""
+    from mrfstudio.engine.files.photographs import as_content
+    from mrfstudio.engine.protocol.commands import Paint, Scrub, SetPhotograph, Undo
+    from mrfstudio.engine.session.session import Session
+    from mrfstudio.engine.workspaces.photograph.workspace import MODEL, PhotographWorkspace
+
+    workspace = PhotographWorkspace()
+    document = workspace.photographed(SetPhotograph(as_content(picture), "generated"))
+    session = Session(workspace, MODEL, "cutout", document=document)
+
+    def rested() -> int:
+        while session.wait == 0.0:
+            session.advance(0.05)
+        return session.point.iteration
+
+    height, width = picture.shape[:2]
+    ends: list[int] = []
+    for label, y in ((1, 0.1), (2, 0.5), (1, 0.9), (2, 0.55)):
+        line = (0.4 * width, y * height), (0.6 * width, y * height)
+        session.apply(Paint("strokes", label, line, height / 150, stroke_id=len(ends) + 1))
+        ends.append(rested())
+    report.add("12 megapixels: undo after four strokes", session.undo.bytes / 1e6, "MB", most=100.0)
+    begin = time.perf_counter()
+    session.apply(Undo())
+    rested()
+    report.add("12 megapixels: undo to settled", time.perf_counter() - begin, "s", most=2.0)
+    begin = time.perf_counter()
+    session.apply(Scrub(ends[1] - 1))
+    rested()
+    report.add("12 megapixels: a step back to the second stroke", time.perf_counter() - begin, "s", most=2.0)
 
 
 def _peak_memory() -> tuple[Callable[[], None], Callable[[], float]]:

@@ -113,6 +113,9 @@ class Algorithm(Parameters):
     marginals_only: ClassVar[bool] = False
     """Whether there are beliefs of variables alone: learning by marginals also needs those of factors."""
 
+    begins_anew: ClassVar[bool] = False
+    """Whether `resume` keeps nothing of a state but what `counted` does."""
+
     @property
     def planned(self) -> int | None:
         """Iterations that are enough for a run that nobody limits; None where only convergence tells."""
@@ -148,6 +151,10 @@ class Algorithm(Parameters):
     def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """Where to go on from when the evidence has changed since `state`: messages stay as they are."""
         return self.kernel_for(model).resume(self, model, evidence, state)
+
+    def counted(self, state: State) -> State:
+        """Of a state how many iterations there were and nothing else, where the algorithm `begins_anew`."""
+        return state
 
     def remaining(self, state: State) -> int | None:
         """Iterations that a plan has left after a step, 0 at its end; None: there is no plan, the residual decides."""

@@ -73,6 +73,11 @@ class Lane:
         return value if math.isfinite(value) else None
 
     @property
+    def begins_anew(self) -> bool:
+        """Whether the next step needs nothing of the messages that are there."""
+        return self.edited and self.algorithm.begins_anew
+
+    @property
     def diverging(self) -> bool:
         """Whether the residual has grown or oscillated since half of `WATCHED` iterations."""
         if self.algorithm.sampling or len(self.residuals) < WATCHED or min(self.residuals) < NOISE:
@@ -130,10 +135,22 @@ class TimelinePoint:
             document = replace(document, graph=replace(document.graph, strengths=graph.strengths))
         return mine == theirs and document.same(other.document)
 
+    @property
+    def begins_anew(self) -> bool:
+        """Whether what follows needs nothing of the messages that are there."""
+        return any(lane.stepped for lane in self.lanes) and all(
+            lane.begins_anew or not lane.stepped for lane in self.lanes
+        )
+
     def lean(self) -> TimelinePoint:
         """The same without what history need not keep: states can be made again from none, pictures of changes too."""
         lanes = (replace(lane, previous=None, state=lane.state if lane.stepped else None) for lane in self.lanes)
         return replace(self, lanes=tuple(lanes))
+
+    def bare_lanes(self) -> tuple[Lane, ...]:
+        """The lanes of a point that `begins_anew` without messages: enough to go on from, not to be shown."""
+        states = [lane.algorithm.counted(lane.state) if lane.state and lane.stepped else None for lane in self.lanes]
+        return tuple(replace(lane, previous=None, state=s) for lane, s in zip(self.lanes, states, strict=True))
 
 
 def state_tensors(state: State) -> list[tuple[str, Tensor]]:

@@ -84,7 +84,7 @@ class Session:
 
     def _take(self, timeline: Timeline, playing: bool, clock: Callable[[], float]) -> None:
         self.timeline = timeline
-        self.undo = UndoStack()
+        self.undo = UndoStack.of_size(timeline.runner.workspace.undo_memory)
         self.playing = playing
         """Whether the person wants iterations to run; they run while any lane has not ended."""
         self.speed: float | None = None

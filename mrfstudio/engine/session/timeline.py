@@ -194,7 +194,17 @@ class Timeline:
         """Set out for an iteration; `walk` goes there. `with_previous`: the state before is wanted too."""
         self.target = min(max(iteration, 0), self.newest)
         start = self.target - 1 if with_previous and self.target else self.target
-        self._walker = self.history.before(start)
+        self._walker = self._last_beginning(self.history.before(start), start)
+
+    def _last_beginning(self, point: TimelinePoint, end: int) -> TimelinePoint:
+        """The last point before `end` from which on everything begins anew, where there is one after a given point."""
+        found = self.history.beginning(point.iteration, end)
+        if found is None:
+            return point
+        iteration, (lanes, limits) = found
+        for stamped in self.log[self._applied(point) : bisect_right(self.log, iteration, key=attrgetter("iteration"))]:
+            point = apply_command(self.runner, point, stamped.command, known=True).point
+        return replace(point, iteration=iteration, lanes=lanes, limits=limits)
 
     def walk(self, more: Callable[[], bool], passed: Callable[[TimelinePoint], None] = lambda point: None) -> bool:
         """Recompute towards the target while `more()`, telling `passed` every point; whether it is there."""

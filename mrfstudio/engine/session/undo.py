@@ -78,6 +78,11 @@ class UndoStack:
         self._with_messages = 0  # how many of them, the newest, hold messages
         self._undone: list[UndoStep] = []
 
+    @classmethod
+    def of_size(cls, most: int) -> UndoStack:
+        """One that takes at most so many bytes: two thirds for messages, the rest for what steps put back."""
+        return cls(held=2 * most // 3, stored=most // 3)
+
     def __len__(self) -> int:
         return len(self._done)
 
@@ -180,7 +185,7 @@ def take_back(stack: UndoStack, timeline: Timeline, measurements: Measurements, 
     before = stack.last.before
     if before is None:
         stack.undo(_applying(timeline, changed))
-        return NOT_HELD if any(lane.edited for lane in timeline.point.lanes) else ""
+        return NOT_HELD if any(lane.edited and not lane.begins_anew for lane in timeline.point.lanes) else ""
     point = timeline.present()
 
     def inverse_of(part: Command) -> Command | None:

@@ -203,7 +203,9 @@ def _write(
 
 def _keep(path: Path, titles: tuple[str, ...], family: Scribbles, examples: Sequence[CutExample]) -> str:
     """Fit a model to the answers and write it; labels are matched by colour, or by number where they have none."""
-    names = sorted({name for each in examples for name in each.names}, key=lambda name: (len(name), name))
+    names = list(dict.fromkeys(name for each in examples for name in each.names))  # as `cut` numbers them
+    if all(name.isdigit() for name in names):  # the first photograph need not have all of them
+        names.sort(key=int)
     if titles and len(titles) != len(names):
         raise StudioError(
             f"--names has {len(titles)} names: the strokes have {len(names)} labels ({', '.join(names)})."

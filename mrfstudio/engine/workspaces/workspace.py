@@ -58,6 +58,8 @@ class Workspace:
     name: ClassVar[str]
     layers: tuple[LayerSpec, ...]
     limits: Limits = Limits(iterations=15, tolerance=1e-4)
+    undo_memory: int = 192 * 2**20
+    """Bytes that all steps of undo may take together."""
     largest_side: int = 256
     shape: tuple[int, int] = (30, 30)
     """Height and width of the document a session begins with."""

@@ -177,9 +177,14 @@ class PhotographAlgorithm(Algorithm):
             return None
         return f"{self.name} works on photographs with strokes, not on a {model.kind}: use bp or alpha-bp."
 
+    begins_anew = True
+
     def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """Other strokes or parameters: from the coarsest level again, which is quick; iterations are counted on."""
-        return replace(self.init(model, evidence), iteration=state.iteration)
+        return self.counted(state)
+
+    def counted(self, state: State) -> State:
+        return PhotoState(state.iteration, torch.tensor(torch.inf))
 
     def remaining(self, state: State) -> int:
         assert isinstance(state, PhotoState)
@@ -244,7 +249,7 @@ class MeanFieldCutting(PhotographAlgorithm):
 
 @dataclass(frozen=True, eq=False)
 class PhotoState(State):
-    """Where a cut-out is. `tensors` are those of `at`, for whoever counts memory.
+    """Where a cut-out is. `tensors` are all that `at` and `cutout` hold, for whoever counts memory.
 
     `full` (labels, height, width) uint8, 255 × belief of every pixel of a photograph that is larger than its levels.
     """
@@ -281,7 +286,8 @@ class CutoutKernel(Kernel):
             made = torch.from_numpy(full_size(cutout, state.at).beliefs).mul(255).round_().to(torch.uint8)
             return replace(state, iteration=state.iteration + 1, full=made)
         at = cutout.step(state.at)
-        tensors = (at.messages, at.local, at.scores, *at.gains)
+        strokes = (torch.from_numpy(cutout.given), *cutout.strokes)
+        tensors = (at.messages, at.local, at.scores, at.clues.near, *at.gains, *strokes)
         residual = torch.tensor(at.residual)
         return replace(state, iteration=state.iteration + 1, residual=residual, at=at, tensors=tensors, full=None)
 

@@ -44,6 +44,7 @@ class PhotographWorkspace(Workspace):
     name = "photograph"
     layers = (LayerSpec("strokes", 0, (*range(MOST_LABELS + 1), *SOFT_NUMBERS), hard=True),)
     limits = Limits(iterations=1000, tolerance=1e-6)
+    undo_memory = 96_000_000  # what does not fit is computed again from the strokes, which takes a second or two
 
     def __init__(self) -> None:
         self._models = {MODEL: PhotographModel()}

@@ -128,9 +128,14 @@ class WindowMessages(Algorithm):
             return None
         return f"{self.name} repairs photographs and does not work on a {model.kind}: use bp."
 
+    begins_anew = True
+
     def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """Other strokes: from the coarsest level again, which is quick; iterations are counted on."""
-        return replace(self.init(model, evidence), iteration=state.iteration)
+        return self.counted(state)
+
+    def counted(self, state: State) -> State:
+        return RepairLaneState(state.iteration, torch.tensor(torch.inf))
 
     def remaining(self, state: State) -> int:
         assert isinstance(state, RepairLaneState)
