@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QInputDialog
 
-from mrfstudio.engine.protocol.answers import ModelNote, PhotographFile
-from mrfstudio.engine.protocol.commands import SetPhotograph
+from mrfstudio.engine.protocol.answers import ModelNote
 from mrfstudio.engine.protocol.commands.photographs import LEANING
 from mrfstudio.engine.protocol.frames import Frame
 from mrfstudio.engine.protocol.requests.photograph import (
     CutPixels,
     ExamplePhotograph,
     KeepModel,
-    ReadPhotograph,
     SaveCut,
     SaveScribbles,
 )
 from mrfstudio.ui.export.pictures import PNG, ask_path
-from mrfstudio.ui.window.actions import EXPORT_LABELS, NEXT_EXAMPLE, ActionHandlers
+from mrfstudio.ui.window.actions import EXPORT_LABELS, ActionHandlers
 from mrfstudio.ui.window.dialogs.common import show_dialog
 from mrfstudio.ui.workspaces.photograph.actions import (
     COPY_CUTOUT,
@@ -35,7 +33,8 @@ from mrfstudio.ui.workspaces.photograph.actions import (
     EXPORT_STROKES,
     KEEP_MODEL,
 )
-from mrfstudio.ui.workspaces.shared.canvas_files import CanvasFiles, command_line
+from mrfstudio.ui.workspaces.shared.canvas_files import command_line
+from mrfstudio.ui.workspaces.shared.photograph_files import PhotographCanvasFiles
 
 if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.photograph.view import PhotographView
@@ -45,21 +44,19 @@ SCRIBBLES_ALONE = "scribbles"
 """The model without a network, which every command uses unless another is named."""
 
 
-class PhotographFiles(CanvasFiles):
+class PhotographFiles(PhotographCanvasFiles):
     """Methods are named like the actions they do."""
+
+    examples = EXAMPLES
 
     def __init__(self, workspace: PhotographView) -> None:
         super().__init__(workspace)
         self._workspace = workspace
-        self._example = 0
 
     def action_handlers(self) -> ActionHandlers:
         """The actions that are done here."""
-        examples = {spec: (lambda number=number: self.open_example(number)) for number, spec in enumerate(EXAMPLES)}
         return {
             **super().action_handlers(),
-            **examples,
-            NEXT_EXAMPLE: self.next_example,
             EXPORT_LABELS: self.export_labels,
             EXPORT_CUTOUT: self.export_cutout,
             EXPORT_MASKS: self.export_masks,
@@ -69,33 +66,8 @@ class PhotographFiles(CanvasFiles):
             KEEP_MODEL: self.keep_model,
         }
 
-    # In ---------------------------------------------------------------------------------------------------------------
-
-    def open_picture(self, source: Path | np.ndarray) -> None:
-        """Show a photograph; a large one is read beside the engine's other work."""
-        asked = ReadPhotograph(str(source)) if isinstance(source, Path) else ReadPhotograph(source, "pasted picture")
-        self._controller.ask(asked, self.show)
-
-    def open_image(self, image: QImage) -> bool:
-        if image.isNull():
-            return False
-        self.open_picture(colours(image))
-        return True
-
-    def show(self, photograph: PhotographFile) -> None:
-        """Make a photograph the one that is painted on."""
-        given = photograph
-        self._workspace.post(SetPhotograph(given.content, given.name, given.strokes, given.labels))
-        if given.said:
-            self._say(given.said)
-        self._workspace.canvas.setFocus()
-
-    def open_example(self, number: int) -> None:
-        self._example = number
-        self._controller.ask(ExamplePhotograph(number), self.show)
-
-    def next_example(self) -> None:
-        self.open_example(self._example + 1)
+    def example(self, number: int) -> ExamplePhotograph:
+        return ExamplePhotograph(number)
 
     # Out --------------------------------------------------------------------------------------------------------------
 
@@ -203,18 +175,6 @@ class PhotographFiles(CanvasFiles):
             for name, value in changed.items()
             for word in (f"--{named.get(name, name).replace('_', '-')}", str(value))
         ]
-
-
-def colours(image: QImage) -> np.ndarray:
-    """A picture as (h, w, 3) uint8; transparent parts on white."""
-    flat = QImage(image.size(), QImage.Format.Format_RGB32)
-    flat.fill(Qt.GlobalColor.white)
-    painter = QPainter(flat)
-    painter.drawImage(0, 0, image)
-    painter.end()
-    flat = flat.convertToFormat(QImage.Format.Format_RGB888)
-    rows = np.frombuffer(flat.constBits(), np.uint8).reshape(flat.height(), flat.bytesPerLine())
-    return rows[:, : 3 * flat.width()].reshape(flat.height(), flat.width(), 3).copy()
 
 
 def file_name(title: str) -> str:

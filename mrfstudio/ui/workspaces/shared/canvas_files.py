@@ -155,11 +155,16 @@ def command_line(*words: str) -> str:
 
 def grey_levels(image: QImage) -> np.ndarray:
     """A picture as grey levels (h, w) from 0 to 1, on white where it is transparent."""
+    grey = on_white(image).convertToFormat(QImage.Format.Format_Grayscale8)
+    rows = np.frombuffer(grey.constBits(), np.uint8).reshape(grey.height(), grey.bytesPerLine())
+    return rows[:, : grey.width()].astype(np.float32) / np.float32(255)
+
+
+def on_white(image: QImage) -> QImage:
+    """The picture with white in place of what is transparent."""
     flat = QImage(image.size(), QImage.Format.Format_RGB32)
     flat.fill(Qt.GlobalColor.white)
     painter = QPainter(flat)
     painter.drawImage(0, 0, image)
     painter.end()
-    grey = flat.convertToFormat(QImage.Format.Format_Grayscale8)
-    rows = np.frombuffer(grey.constBits(), np.uint8).reshape(grey.height(), grey.bytesPerLine())
-    return rows[:, : grey.width()].astype(np.float32) / np.float32(255)
+    return flat
