@@ -1,8 +1,12 @@
-"""Points that a person paints while a run learns from them: added, erased, and kept beside the model for a resume."""
+"""Points that a person paints while a run learns from them: added, erased, and kept beside the model for a resume.
+
+One of ten is held out, where the run holds some out at all: validation stays about what is on the canvas.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +16,64 @@ from torch import Tensor
 
 from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.protocol.errors import StudioError
-from mrfstudio.engine.training.learner import BatchSource, TensorSource
+from mrfstudio.engine.training.learner import BatchSource, TensorSource, TrainingData
 
 FEWEST = 8
 MOST = 200_000
+HELD_OUT = 10
 SUFFIX = ".points.npz"
 
 
-def painted(source: BatchSource, command: Mapping[str, Any]) -> TensorSource:
-    """A source of points (N, 2) with `add` (n, 2) more, without those in the discs `erase` (m, 3): x, y, radius."""
-    x = source.tensors.get("x") if isinstance(source, TensorSource) else None
-    if x is None or x.ndim != 2 or x.shape[1] != 2 or not x.is_floating_point():
-        raise StudioError("Only points in the plane can be painted: this run learns from something else.")
-    for left, bottom, radius in np.asarray(command.get("erase") or [], dtype=np.float64).reshape(-1, 3):
-        away = (x - torch.tensor([left, bottom], dtype=x.dtype)).square().sum(1)
-        x = x[away > radius**2]
+def painted(data: TrainingData, command: Mapping[str, Any]) -> TrainingData:
+    """Data with `add` (n, 2) more points, without those in the discs `erase` (m, 3): x, y, radius."""
+    discs = np.asarray(command.get("erase") or [], dtype=np.float64).reshape(-1, 3)
+    train = _without(_points(data.train), discs)
+    held = train[:0] if data.validation is None else _without(_points(data.validation), discs)
     more = np.asarray(command.get("add") or [], dtype=np.float32).reshape(-1, 2)
     if not np.isfinite(more).all():
         raise StudioError("A painted point is no pair of numbers: nothing was added.")
-    x = torch.cat([x, torch.from_numpy(more).to(x)])
-    if not FEWEST <= len(x) <= MOST:
-        raise StudioError(f"{len(x):,} points would be left: expected {FEWEST} to {MOST:,}.")
-    return TensorSource(x=x)
+    added = torch.from_numpy(more).to(train)
+    aside = (len(train) + len(held) + torch.arange(len(added))) % HELD_OUT == HELD_OUT - 1
+    if data.validation is None:
+        aside[:] = False
+    train, held = torch.cat([train, added[~aside]]), torch.cat([held, added[aside]])
+    if not FEWEST <= len(train) <= MOST:
+        raise StudioError(f"{len(train):,} points would be left: expected {FEWEST} to {MOST:,}.")
+    return replace(data, train=TensorSource(x=train), validation=TensorSource(x=held) if len(held) else None)
 
 
-def keep(model_path: Path | None, source: TensorSource) -> None:
+def _points(source: BatchSource) -> Tensor:
+    """Points (N, 2) of a source."""
+    x = source.tensors.get("x") if isinstance(source, TensorSource) else None
+    if x is None or x.ndim != 2 or x.shape[1] != 2 or not x.is_floating_point():
+        raise StudioError("Only points in the plane can be painted: this run learns from something else.")
+    return x
+
+
+def _without(x: Tensor, discs: np.ndarray) -> Tensor:
+    """Points (N, 2) outside of all discs (m, 3)."""
+    for left, bottom, radius in discs:
+        x = x[(x - torch.tensor([left, bottom], dtype=x.dtype)).square().sum(1) > radius**2]
+    return x
+
+
+def keep(model_path: Path | None, data: TrainingData) -> None:
     """Write the points beside the model, so that a run that is resumed has them."""
     if model_path is not None:
+        train = _points(data.train)
+        held = train[:0] if data.validation is None else _points(data.validation)
         with atomic_path(model_path.with_name(model_path.stem + SUFFIX)) as temporary, open(temporary, "wb") as file:
-            np.savez(file, x=source.tensors["x"].numpy())
+            np.savez(file, x=train.numpy(), held=held.numpy())
 
 
-def kept(model_path: Path | None) -> TensorSource | None:
-    """The points that were painted before, or None."""
+def kept(model_path: Path | None, data: TrainingData) -> TrainingData | None:
+    """The data with the points that were painted before, or None."""
     if model_path is None:
         return None
     path = model_path.with_name(model_path.stem + SUFFIX)
     if not path.exists():
         return None
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-        x: Tensor = torch.from_numpy(arrays["x"])
-    return TensorSource(x=x)
+        x = torch.from_numpy(arrays["x"])
+        held = torch.from_numpy(arrays["held"]) if "held" in arrays.files else x[:0]  # older runs held nothing out
+    return replace(data, train=TensorSource(x=x), validation=TensorSource(x=held) if len(held) else None)

@@ -26,7 +26,7 @@ from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.training import optimiser, painting
 from mrfstudio.engine.training.checkpoint import RunFiles, TrainingState, identity, merged_options
 from mrfstudio.engine.training.control import Command, ControlState, Poll, no_commands
-from mrfstudio.engine.training.learner import BatchSource, Learner, TrainableModel, TrainingData
+from mrfstudio.engine.training.learner import Learner, TrainableModel, TrainingData
 from mrfstudio.engine.training.parallel import OneProcess
 from mrfstudio.engine.training.progress import (
     NOTHING,
@@ -157,9 +157,9 @@ class Trainer:
             assign(moments, found.moments)
             self.learner = self.learner.replace(**merged_options(self.learner.values(), found))
             self._seconds_before += found.seconds
-            points = painting.kept(self._model_path)
-            if points is not None:
-                self._take(points)
+            painted = painting.kept(self._model_path, self.data)
+            if painted is not None:
+                self._take(painted)
         else:
             if self._resume:
                 self._notices.append("There is no checkpoint to resume: starting from the beginning.")
@@ -198,17 +198,17 @@ class Trainer:
     def _paint(self, command: Command) -> str:
         """Other training points from now on, and beside the model for a resume."""
         try:
-            source = painting.painted(self.data.train, command)
+            data = painting.painted(self.data, command)
         except (StudioError, TypeError, ValueError) as problem:
             return str(problem)
-        self._take(source)
-        painting.keep(self._model_path, source)
+        self._take(data)
+        self.state.best, self.state.best_score = {}, None  # what was best was so on another picture
+        painting.keep(self._model_path, data)
         return ""
 
-    def _take(self, source: BatchSource) -> None:
-        """Learn from other items; those that were held out are of another picture, and select nothing any more."""
-        self.data = replace(self.data, train=source, validation=None)
-        self.state.best, self.state.best_score, self.state.best_validation = {}, None, {}
+    def _take(self, data: TrainingData) -> None:
+        """Learn from other items, and validate on others."""
+        self.data = data
         self._stepper.set_data(self.data)
 
     def _change(self, command: Command) -> str:

@@ -12,28 +12,51 @@ from mrfstudio.engine.families.mixture.model import FlowMixturePlan
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.training.command import training_data
 from mrfstudio.engine.training.control import Control, no_commands
-from mrfstudio.engine.training.learner import TensorSource
+from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.training.learners.em import ExpectationMaximisation
 from mrfstudio.engine.training.painting import kept, painted
 from mrfstudio.engine.training.trainer import Trainer
 
 
+def data_of(x: torch.Tensor, held: torch.Tensor | None = None) -> TrainingData:
+    return TrainingData(TensorSource(x=x), None if held is None else TensorSource(x=held))
+
+
+def points(source: object) -> torch.Tensor:
+    assert isinstance(source, TensorSource)
+    return source.tensors["x"]
+
+
 def test_a_disc_is_emptied_and_points_are_added() -> None:
     x = torch.stack([torch.linspace(-1, 1, 21), torch.zeros(21)], 1)
-    found = painted(TensorSource(x=x), {"erase": [[0.0, 0.0, 0.25]], "add": [[5.0, 5.0], [6.0, 6.0]]}).tensors["x"]
-    assert len(found) == 21 - 5 + 2
-    assert found[-1].tolist() == [6.0, 6.0]
-    assert float(found[:-2, 0].abs().min()) > 0.25
+    command = {"erase": [[0.0, 0.0, 0.25]], "add": [[5.0, 5.0], [6.0, 6.0]]}
+    found = painted(data_of(x), command)
+    assert found.validation is None
+    assert len(found.train) == 21 - 5 + 2
+    assert points(found.train)[-1].tolist() == [6.0, 6.0]
+    assert float(points(found.train)[:-2, 0].abs().min()) > 0.25
+
+
+def test_what_is_held_out_is_painted_too() -> None:
+    """A tenth of the new points, however few come at once; and nothing that was erased."""
+    found = data_of(torch.ones(90, 2), torch.ones(10, 2))
+    for number in range(40):
+        found = painted(found, {"add": [[float(number), -5.0 - k] for k in range(5)]})
+    train, held = points(found.train), points(found.validation)
+    assert (len(train), len(held)) == (90 + 180, 10 + 20)
+    assert not set(map(tuple, train[90:].tolist())) & set(map(tuple, held[10:].tolist()))
+    left = painted(found, {"erase": [[1.0, 1.0, 0.1]]})
+    assert (len(left.train), len(points(left.validation))) == (180, 20)
 
 
 def test_nonsense_is_refused() -> None:
-    x = torch.zeros(20, 2)
+    data = data_of(torch.zeros(20, 2))
     with pytest.raises(StudioError, match="8 to"):
-        painted(TensorSource(x=x), {"erase": [[0.0, 0.0, 1.0]]})
+        painted(data, {"erase": [[0.0, 0.0, 1.0]]})
     with pytest.raises(StudioError, match="pair of numbers"):
-        painted(TensorSource(x=x), {"add": [[float("nan"), 0.0]]})
+        painted(data, {"add": [[float("nan"), 0.0]]})
     with pytest.raises(StudioError, match="something else"):
-        painted(TensorSource(x=torch.zeros(20, 5)), {"add": [[0.0, 0.0]]})
+        painted(data_of(torch.zeros(20, 5)), {"add": [[0.0, 0.0]]})
 
 
 def test_a_run_goes_on_with_what_was_painted_and_a_resume_has_it(tmp_path: Path) -> None:
@@ -54,12 +77,13 @@ def test_a_run_goes_on_with_what_was_painted_and_a_resume_has_it(tmp_path: Path)
             control.stop()
     before = len(data.train)
     assert first.outcome is not None
-    assert first.outcome.kept_step == 6  # what was held out is of another picture, and selects nothing
-    assert len(first.data.train) == before + 30
-    source = kept(path)
-    assert source is not None
-    assert len(source) == before + 30
+    assert 3 < first.outcome.kept_step <= 6  # what was best before was so on another picture
+    assert "nll" in first.outcome.scores
+    assert (len(first.data.train), len(points(first.data.validation))) == (before + 27, 13)
+    again = kept(path, data)
+    assert again is not None
+    assert torch.equal(points(again.validation), points(first.data.validation))
     second = trainer(True)
     records = list(second.run())
-    assert len(second.data.train) == before + 30
+    assert (len(second.data.train), len(points(second.data.validation))) == (before + 27, 13)
     assert records[-1].step == second.total_steps
