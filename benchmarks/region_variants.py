@@ -22,7 +22,8 @@ from textwrap import wrap
 import numpy as np
 import torch
 
-from benchmarks.regions import AS_PUBLISHED, METHODS, STEPS, Methods, Setting, Truth, measure, settings
+from benchmarks.regions import METHODS, STEPS, Methods, Setting, Truth, measure, settings
+from mrfstudio.bench.renn import AS_PUBLISHED
 from mrfstudio.engine.files.atomic import write_text
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.regions.region_graph import cluster_variation, factor_scopes

@@ -27,6 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mrfstudio.bench.renn import AS_PUBLISHED
 from mrfstudio.engine.files.atomic import write_text
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import complete_edges, grid_edges
@@ -46,9 +47,6 @@ RESULTS, TABLES = HERE / "regions.jsonl", HERE / "regions.md"
 
 MESSAGES = Limits(iterations=500, tolerance=1e-6)
 STEPS = Limits(iterations=200, tolerance=0.0)
-AS_PUBLISHED = RegionEnergyNetwork(
-    start="uniform", annealing=False, growth=1.0, penalty=5.0, embedding=200, learning_rate=0.001, own_scores=False
-)
 Methods = dict[str, tuple[Algorithm, Limits]]
 METHODS: Methods = {
     "mean field": (MeanField(), MESSAGES),
