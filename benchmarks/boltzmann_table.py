@@ -3,9 +3,10 @@
     python benchmarks/boltzmann_table.py --data FOLDER                      everything, as [QT21] trained it (hours)
     python benchmarks/boltzmann_table.py --data FOLDER --preset quick --minutes 5 --sets mushrooms digits
 
-FOLDER holds binary_adult.npz and its neighbours. Every entry of the table is one trained model in `--work`, with its
-scores beside it: a run that was stopped goes on where it was, and an entry that is there is not made again. The table
-is written after every entry, as Markdown with seeds and times; a file `note.md` in that folder goes into it.
+FOLDER holds binary_adult.npz and its neighbours. Every entry of the table is one trained model in `--work`: a run that
+was stopped goes on where it was. Scores are lines of `entries.jsonl` in `--kept`, and an entry that has been finished
+there with the same epochs is not made again; of several for one set, model, learner and seed the last counts. The table
+is written after every entry; the words of `note.txt` in that folder go into it.
 
 Columns: query training (QT), and for RBMs persistent contrastive divergence answered by belief propagation (PCD-BP) and
 by Gibbs sampling (PCD-Gibbs). NCE in bits over the units asked for, uniform queries at probability ½, test split.
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
+import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +91,9 @@ QUICK: dict[str, Any] = {
 
 def main() -> None:
     options = _options()
+    if options.table:
+        options.out.write_text(table(options.kept), encoding="utf-8")
+        return
     options.work.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(options.threads)
     for seed in options.seeds:
@@ -100,7 +106,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of the binary_*.npz files")
+    parser.add_argument("--data", type=Path, default=Path("."), help="folder of the binary_*.npz files")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--models", nargs="+", choices=("rbm", "dbm"), default=["rbm", "dbm"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
@@ -108,22 +114,41 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, help="at most so long for each model")
     parser.add_argument("--no-pcd", dest="pcd", action="store_false", help="leave out the columns of PCD")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--work", type=Path, default=Path("boltzmann-table"), help="models and scores")
-    here = Path(__file__).parent / "results" / "boltzmann_table.md"
-    parser.add_argument("--out", type=Path, default=here, help="the table")
+    parser.add_argument("--work", type=Path, default=Path("boltzmann-table"), help="models")
+    here = Path(__file__).parent / "results"
+    parser.add_argument("--kept", type=Path, default=here / "boltzmann_table", help="scores and note")
+    parser.add_argument("--out", type=Path, default=here / "boltzmann_table.md", help="the table")
+    parser.add_argument("--table", action="store_true", help="only write the table from what was measured")
     return parser.parse_args()
 
 
 def _make(entry: str, name: str, kind: str, learner: str, seed: int, options: argparse.Namespace) -> None:
     """Train and measure one entry, unless it is there, and write the table again."""
-    scores = options.work / f"{entry}.table.json"
-    if not scores.exists():
+    file = options.kept / "entries.jsonl"
+    wanted = (name, kind, learner, seed, _epochs(name, learner, options))
+    if not any(_key(e) == wanted[:4] and e["ended"] != "time" and e.get("planned") == wanted[4] for e in read(file)):
         print(f"{entry} …", flush=True)
         found = _trained(options.work / f"{entry}.safetensors", name, kind, learner, seed, options)
-        scores.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        options.kept.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({**found, "planned": wanted[4]}) + "\n")
         print(f"{entry}: {found}", flush=True)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(_table(options.work), encoding="utf-8")
+    options.out.write_text(table(options.kept), encoding="utf-8")
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+
+
+def _key(entry: dict[str, Any]) -> tuple[str, str, str, int]:
+    return entry["set"], entry["model"], entry["learner"], entry["seed"]
+
+
+def _epochs(name: str, learner: str, options: argparse.Namespace) -> float:
+    """How many epochs a whole run has."""
+    quick = learner == "query" and options.preset == "quick"
+    return SETS[name].quick if quick else SETS[name].epochs
 
 
 def _trained(path: Path, name: str, kind: str, learner: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -207,48 +232,56 @@ def gibbs_scores(model: RBM, rows: Tensor, unknown: Tensor, seed: int) -> Binary
     return BinaryScores(len(rows), int(unknown.sum()), float(bits.double().sum()), right)
 
 
-def _table(work: Path) -> str:
-    """Markdown of everything in the folder."""
-    entries = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(work.glob("*.table.json"))]
-    lines = [
-        "# Binary RBMs and DBMs: normalised cross-entropy in bits",
-        "",
+def table(kept: Path) -> str:
+    """Markdown of everything in the folder: means over seeds, and how each model was trained."""
+    entries = list({_key(entry): entry for entry in read(kept / "entries.jsonl")}.values())
+    words = (
         "Made by `benchmarks/boltzmann_table.py`. Test split, uniform queries at probability ½, "
-        f"{ITERATIONS} iterations of belief propagation; lower is better. In brackets what [QT21] printed. "
+        f"{ITERATIONS} iterations of belief propagation; lower is better. Mean ± deviation where there are several "
+        "seeds, which the second table lists; in brackets what [QT21] printed (means of five). "
         f"PCD-Gibbs is measured on the first {GIBBS_ITEMS} test items. The rows of web are another split than "
-        "that of [QT21], so that its numbers cannot be compared.",
-        "",
-        "| set | seed | independent units | RBM, QT | DBM, QT | RBM, PCD-BP | RBM, PCD-Gibbs |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    keys = dict.fromkeys((entry["set"], entry["seed"]) for entry in entries)
-    for name, seed in keys:
-        own = {(e["model"], e["learner"]): e for e in entries if (e["set"], e["seed"]) == (name, seed)}
-        spec = SETS[name]
+        "that of [QT21], so that its numbers cannot be compared."
+    )
+    lines = ["# Binary RBMs and DBMs: normalised cross-entropy in bits", "", *_filled(words), ""]
+    lines.append("| set | independent units | RBM, QT | DBM, QT | RBM, PCD-BP | RBM, PCD-Gibbs |")
+    lines.append("| --- " * 6 + "|")
+    for name in dict.fromkeys(entry["set"] for entry in entries):
+        spec, own = SETS[name], [entry for entry in entries if entry["set"] == name]
         cells = [
-            _cell(own.get(("rbm", "query")), "nce_bits", spec.rbm),
-            _cell(own.get(("dbm", "query")), "nce_bits", spec.dbm),
-            _cell(own.get(("rbm", "pcd")), "nce_bits", spec.pcd_bp),
-            _cell(own.get(("rbm", "pcd")), "gibbs_nce_bits", spec.pcd_gibbs),
+            _cell(own, "rbm", "query", "nce_bits", spec.rbm),
+            _cell(own, "dbm", "query", "nce_bits", spec.dbm),
+            _cell(own, "rbm", "pcd", "nce_bits", spec.pcd_bp),
+            _cell(own, "rbm", "pcd", "gibbs_nce_bits", spec.pcd_gibbs),
         ]
-        base = next(iter(own.values()))["independent"]
-        lines.append(f"| {name} | {seed} | {base:.3f} | {' | '.join(cells)} |")
-    note = work / "note.md"
-    lines += ["", note.read_text(encoding="utf-8").strip()] if note.exists() else []
+        lines.append(f"| {name} | {own[0]['independent']:.3f} | {' | '.join(cells)} |")
+    note = kept / "note.txt"
+    lines += ["", *_filled(" ".join(note.read_text(encoding="utf-8").split()))] if note.exists() else []
     lines += ["", "## How each model was trained", ""]
-    lines.append("| set | model | learner | preset | seed | epochs | steps | seconds | CPU seconds | ended |")
-    lines.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for e in entries:
+    lines.append("| set | model | learner | preset | seed | epochs | steps | seconds | CPU seconds | ended | bits |")
+    lines.append("| --- " * 11 + "|")
+    for e in sorted(entries, key=_key):
         lines.append(
             f"| {e['set']} | {e['model']} | {e['learner']} | {e['preset']} | {e['seed']} | {e['epochs']:.1f} "
-            f"| {e['steps']} | {e['training_seconds']:.0f} | {e['cpu_seconds']:.0f} | {e['ended']} |"
+            f"| {e['steps']} | {e['training_seconds']:.0f} | {e['cpu_seconds']:.0f} | {e['ended']} "
+            f"| {e['nce_bits']:.4f} |"
         )
     return "\n".join(lines) + "\n"
 
 
-def _cell(entry: dict[str, Any] | None, key: str, printed: float) -> str:
-    measured = "–" if entry is None else f"{entry[key]:.3f}"
-    return f"{measured} ({printed:.3f})"
+def _filled(words: str) -> list[str]:
+    return textwrap.wrap(words, 120, break_on_hyphens=False)
+
+
+def _cell(entries: list[dict[str, Any]], model: str, learner: str, key: str, printed: float) -> str:
+    """Of the seeds that have as many epochs as the longest."""
+    own = [entry for entry in entries if (entry["model"], entry["learner"]) == (model, learner)]
+    if not own:
+        return f"– ({printed:.3f})"
+    longest = max(entry["epochs"] for entry in own)
+    values = [entry[key] for entry in own if entry["epochs"] == longest]
+    if len(values) == 1:
+        return f"{values[0]:.3f} ({printed:.3f})"
+    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values):.4f} ({printed:.3f})"
 
 
 if __name__ == "__main__":

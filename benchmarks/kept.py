@@ -30,7 +30,12 @@ class Kept:
         """Keep a result, and write the page again."""
         self._all[name] = {"settings": self.settings, **found}
         _write(self._file, json.dumps(self._all, indent=1))
-        _write(self.folder / "tables.md", self._page(self))
+        self.write()
+
+    def write(self) -> None:
+        """The page of what there is, in the words of today."""
+        if self._all:
+            _write(self.folder / "tables.md", self._page(self))
 
     @property
     def settings_in_words(self) -> str:

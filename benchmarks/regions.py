@@ -229,8 +229,9 @@ def write_tables() -> None:
         "`RENN, as published` has [Liu20]'s settings: uniform start, λ = 5 throughout, 200 numbers a variable, rate "
         "0.001, layers alone. Variants of RENN and other regions are in `benchmarks/region_variants.md`, where the "
         "minimum of the energy lies on complete graphs in `benchmarks/region_minima.md`: with complete graphs of 16 "
-        "it lies away from the truth, which is why numbers there are worse than print. ℓ1 of RENN on the graphs from "
-        "the ninth on, which "
+        "it lies away from the truth, which is why numbers there are worse than print; with two shared nodes they "
+        "are not. Where `as published` is worse than print the graphs are others, and the reason is not known. ℓ1 of "
+        "RENN on the graphs from the ninth on, which "
         f"were never looked at: {_unseen(records)}."
     )
     lines += [*textwrap.wrap(words, 120, break_on_hyphens=False), ""]

@@ -32,7 +32,7 @@ brackets, or in the column *paper*. Timings of today's machine are printed by `m
 
 def pages() -> list[Path]:
     """The kept tables, in order of their titles."""
-    found = [*(ROOT / "benchmarks" / name for name in BESIDE), *(ROOT / "benchmarks" / "results").glob("*.md")]
+    found = [*(ROOT / "benchmarks" / name for name in BESIDE), *(ROOT / "benchmarks" / "results").rglob("*.md")]
     return sorted((page for page in found if page.exists()), key=lambda page: page.read_text("utf-8").split("\n", 1)[0])
 
 

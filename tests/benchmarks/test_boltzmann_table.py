@@ -33,9 +33,20 @@ def test_the_table_leaves_a_dash_where_nothing_was_measured(tmp_path: Path) -> N
         "set": "mushrooms", "model": "rbm", "learner": "query", "preset": "quick", "seed": 0, "epochs": 2.0, "steps": 8,
         "training_seconds": 3.0, "cpu_seconds": 1.0, "ended": "time", "nce_bits": 0.25, "independent": 0.44,
     }  # fmt: skip
-    (tmp_path / "a.table.json").write_text(json.dumps(entry), encoding="utf-8")
-    table = boltzmann_table._table(tmp_path)
-    assert "| mushrooms | 0 | 0.440 | 0.250 (0.124) | – (0.124) | – (0.159) | – (0.159) |" in table
+    (tmp_path / "entries.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
+    table = boltzmann_table.table(tmp_path)
+    assert "| mushrooms | 0.440 | 0.250 (0.124) | – (0.124) | – (0.159) | – (0.159) |" in table
+
+
+def test_seeds_have_a_mean_and_a_run_made_again_counts_once(tmp_path: Path) -> None:
+    entry = {
+        "set": "mushrooms", "model": "rbm", "learner": "query", "preset": "quick", "epochs": 2.0, "steps": 8,
+        "training_seconds": 3.0, "cpu_seconds": 1.0, "ended": "finished", "independent": 0.44,
+    }  # fmt: skip
+    found = [(0, 0.9), (0, 0.20), (1, 0.10)]  # the first of seed 0 was made again
+    lines = [json.dumps({**entry, "seed": seed, "nce_bits": bits}) for seed, bits in found]
+    (tmp_path / "entries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert "| mushrooms | 0.440 | 0.1500 ± 0.0707 (0.124) |" in boltzmann_table.table(tmp_path)
 
 
 def test_processor_time_adds_up_over_the_parts_of_a_run(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.supports import require_possible
 from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Algorithm, LogPartition, Model
 from mrfstudio.engine.inference.energy import region_log_partition
-from mrfstudio.engine.inference.regions.region_graph import RegionError, bethe_regions, cycle_regions
+from mrfstudio.engine.inference.regions.region_graph import RegionError, bethe_regions, cycle_regions, shared_regions
 from mrfstudio.engine.inference.regions.tables import RegionTables
 from mrfstudio.engine.protocol.catalogue import choice, flag, integer
 
@@ -41,8 +41,17 @@ class OnCycles(OnRegions):
 
     regions: str = choice(
         "cycles",
-        ("cycles", "bethe"),
-        "Regions from short cycles of the graph and their intersections, or from single factors and variables.",
+        ("cycles", "shared", "bethe"),
+        "Regions from short cycles of the graph and their intersections, from factors that all hold a few shared "
+        "variables, or from single factors and variables.",
+    )
+    shared: int = integer(
+        2,
+        "With the regions `shared`: variables with most neighbours that every region holds. Tables double with each, "
+        "and dense graphs are answered better.",
+        low=0,
+        high=16,
+        advanced=True,
     )
     outer_face: bool = flag(
         False, "Whether the outline of a planar graph becomes a region too; its table grows quickly.", advanced=True
@@ -59,6 +68,12 @@ class OnCycles(OnRegions):
     def tables(self, graph: FactorGraph) -> RegionTables:
         if self.regions == "bethe":
             return super().tables(graph)
+
+        if self.regions == "shared":
+            return graph.structural(
+                ("shared regions", self.shared, self.largest),
+                lambda: RegionTables(graph, shared_regions(graph, self.shared, largest=self.largest)),
+            )
 
         def make() -> RegionTables:
             return RegionTables(graph, cycle_regions(graph, outer_face=self.outer_face, largest=self.largest))

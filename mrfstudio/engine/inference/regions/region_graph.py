@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
@@ -116,6 +117,27 @@ def cycle_regions(graph: FactorGraph, *, outer_face: bool = False, largest: int 
     ]
     candidates = [*cycles, *map(frozenset, scopes), *(frozenset([v]) for v in range(graph.variables))]
     return cluster_variation(_maximal(candidates), scopes)
+
+
+def shared_regions(graph: FactorGraph, shared: int, *, largest: int = 1 << 16) -> RegionGraph:
+    """The cluster variation method on factors that all hold the same few variables: given those, Bethe's energy of the
+    others. Shared are in each connected part the variables with most neighbours, the first of equal ones; as many as
+    leave no table above `largest` entries. On a complete graph with one shared node these are the regions of cycles.
+    """
+    scopes = factor_scopes(graph)
+    cards = graph.cardinalities.astype(np.float64)
+    linked = nx.Graph()
+    linked.add_nodes_from(range(graph.variables))
+    linked.add_edges_from(pair for scope in scopes for pair in combinations(scope, 2))
+    centre: dict[int, frozenset[int]] = {}
+    for part in nx.connected_components(linked):
+        own = [frozenset(scope) for scope in scopes if scope and scope[0] in part]
+        chosen = sorted(part, key=lambda variable: (-linked.degree[variable], variable))[:shared]
+        while chosen and any(float(np.prod(cards[list(scope.union(chosen))])) > largest for scope in own):
+            chosen.pop()
+        centre |= dict.fromkeys(part, frozenset(chosen))
+    roots = [frozenset(scope) | centre[scope[0]] for scope in scopes if scope]
+    return cluster_variation(_maximal([*roots, *(frozenset([v]) for v in range(graph.variables))]), scopes)
 
 
 def cluster_variation(roots: Iterable[frozenset[int]], scopes: Sequence[tuple[int, ...]]) -> RegionGraph:

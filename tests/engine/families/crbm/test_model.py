@@ -26,6 +26,7 @@ from mrfstudio.engine.training.learner import BatchContext, TensorSource, Traini
 from mrfstudio.engine.training.learners.cd import ContrastiveDivergence
 from mrfstudio.engine.training.learners.likelihood import Likelihood
 from mrfstudio.engine.training.learners.pcd import PersistentContrastiveDivergence
+from mrfstudio.engine.training.learners.perceptron import Perceptron
 from mrfstudio.engine.training.learners.pseudolikelihood import Pseudolikelihood
 from tests.engine.helpers.densities import all_scores, everything, gradients, machine, rows
 
@@ -269,3 +270,28 @@ def test_the_registry_has_all_learners_of_the_documents() -> None:
     assert Pseudolikelihood().supports(conditional()) is None
     assert ContrastiveDivergence().supports(conditional()) is None
     assert parse_data("noisy").path is None
+
+
+def test_the_perceptron_loss_of_a_conditional_machine_is_that_of_enumeration() -> None:
+    """Each item has biases of its own: its rival is the best answer to any hidden state, and raises the loss alone."""
+    model, batch = conditional(hidden=2), pairs()
+    trained = [tensor for tensor in model.tensors().values() if tensor.requires_grad]
+    result = Perceptron(steps=300).batch(model, batch, {}, CONTEXT)
+    found = [tensor.grad.clone() for tensor in trained if tensor.grad is not None]
+
+    images, seen = (batch[name].flatten(1).double() for name in ("images", "noisy_images"))
+    hidden_bias, visible_bias = model.biases(seen)
+    hidden = torch.cartesian_prod(*[torch.tensor([0.0, 1.0], dtype=torch.float64)] * 2)
+
+    def score(states: torch.Tensor) -> torch.Tensor:
+        joint = (states @ model.couplings.t() + hidden_bias) @ hidden.t()  # log Σ_h, written out
+        return (states * visible_bias).sum(1) + torch.logsumexp(joint, 1)
+
+    modes = (hidden @ model.couplings + visible_bias[:, None] > 0).double()  # (items, hidden states, visible)
+    scores = torch.stack([score(modes[:, place]) for place in range(len(hidden))])
+    expected = (scores.max(0).values - score(images)).clamp_min(0).mean()
+    gradients = torch.autograd.grad(expected, trained)
+    assert result.loss == pytest.approx(float(expected.detach()))
+    assert result.scalars["violated"] > 0
+    for mine, theirs in zip(found, gradients, strict=True):
+        assert torch.allclose(mine, theirs)

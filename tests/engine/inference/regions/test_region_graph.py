@@ -9,7 +9,13 @@ import pytest
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import IsingGraph, complete_edges, grid_edges, ising_grid, random_edges
 from mrfstudio.engine.inference.regions.cycles import cycle_basis
-from mrfstudio.engine.inference.regions.region_graph import RegionGraph, bethe_regions, cluster_variation, cycle_regions
+from mrfstudio.engine.inference.regions.region_graph import (
+    RegionGraph,
+    bethe_regions,
+    cluster_variation,
+    cycle_regions,
+    shared_regions,
+)
 from tests.engine.helpers.graphs import random_factors
 
 
@@ -36,7 +42,8 @@ def random_graph(seed: int) -> FactorGraph:
 def test_every_variable_and_factor_of_100_random_graphs_is_counted_once(outer_face: bool) -> None:
     for seed in range(100):
         graph = random_graph(seed)
-        for regions in (cycle_regions(graph, outer_face=outer_face), bethe_regions(graph)):
+        made = [cycle_regions(graph, outer_face=outer_face), bethe_regions(graph)]
+        for regions in [*made, *(shared_regions(graph, number) for number in (0, 1, 3))]:
             variables, factors = counted(regions, graph)
             assert set(variables) == {1}, seed
             assert set(factors) <= {1}, seed
@@ -130,3 +137,28 @@ def test_torus_cycles_come_from_algorithm_one() -> None:
     cycles = cycle_basis([(a, b) for a, b in edges.tolist()])
     assert len(cycles) == len(edges) - 16 + 1
     assert len(grid_edges(4, 4)) < len(edges)
+
+
+def test_one_shared_node_of_a_complete_graph_is_the_star_of_its_cycles() -> None:
+    edges = complete_edges(7)
+    graph = FactorGraph.ising(edges, np.ones(len(edges)), np.zeros(7))
+    star, shared = cycle_regions(graph), shared_regions(graph, 1)
+    assert set(shared.regions) == set(star.regions)
+    assert Counter(zip(shared.regions, shared.counting.tolist(), strict=True)) == Counter(
+        zip(star.regions, star.counting.tolist(), strict=True)
+    )
+
+
+def test_each_part_shares_its_own_nodes_with_most_neighbours_as_far_as_tables_allow() -> None:
+    wheel = [(3, other) for other in (0, 1, 2, 4)] + [(0, 1), (1, 2), (2, 4), (4, 0)]
+    edges = np.array([*wheel, (5, 6), (6, 7), (7, 5)])
+    graph = FactorGraph.ising(edges, np.ones(len(edges)), np.zeros(8))
+    roots = [set(region) for region, level in zip(*_levelled(shared_regions(graph, 1)), strict=True) if level == 0]
+    assert all(({3} if min(root) < 5 else {5}) <= root for root in roots)
+    assert sorted(map(len, roots)) == [3, 3, 3, 3, 3]
+    small = shared_regions(graph, 1, largest=4)  # no table of three: nothing is shared
+    assert max(map(len, small.regions)) == 2
+
+
+def _levelled(regions: RegionGraph) -> tuple[tuple[tuple[int, ...], ...], list[int]]:
+    return regions.regions, regions.levels.tolist()
