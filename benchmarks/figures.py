@@ -16,7 +16,7 @@ import matplotlib as mpl
 import torch
 from matplotlib.figure import Figure
 
-from mrfstudio.engine.inference.transfer import transfer
+from mrfstudio.engine.inference.messages.transfer import transfer
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
