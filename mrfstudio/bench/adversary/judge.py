@@ -45,6 +45,9 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "gbp": ({"method": "messages"}, {"method": "auto"}, {"regions": "bethe"}),
     "gibbs": ({"sampler": "metropolis"},),
     "join-graph": ({"bits": 2.0}, {"bits": 4.0, "damping": 0.5}),
+    "residual-bp": ({"damping": 0.5}, {"patience": 10}),
+    "sparse-tree": ({"rows": 100},),
+    "cut-set": ({"bits": 2.0}, {"bits": 4.0, "assignments": 50}),
 }
 SLOW = ("renn", "bethe-net", "gibbs")
 LIMITS = {"gibbs": Limits(iterations=500, tolerance=0.02), "renn": Limits(iterations=220, tolerance=1e-4)}

@@ -36,6 +36,20 @@ def interruptible(asked: Callable[[], bool]) -> Iterator[None]:
         _asked.reset(token)
 
 
+@contextmanager
+def ending(over: Callable[[], bool], problem: type[Exception]) -> Iterator[None]:
+    """Let `stop_if_interrupted` also raise `problem` as soon as `over()` is true; interrupting stays possible."""
+    outer = _asked.get()
+
+    def asked() -> bool:
+        if over():
+            raise problem
+        return outer is not None and outer()
+
+    with interruptible(asked):
+        yield
+
+
 def stop_if_interrupted() -> None:
     """Raises `Interrupted` if that was asked for. For steps and log Z, not for beliefs."""
     if asked_to_stop():

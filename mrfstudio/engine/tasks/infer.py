@@ -55,12 +55,11 @@ def infer_file(
 
     A graph in words is a sketch; `observed` is evidence in words, see `engine/graphs/words.py`.
     """
+    began = time.perf_counter()
     where = choose_device(device)
     bits = precision or (64 if where.type == "cpu" else 32)
     dtype = choose_dtype(bits, where)
     algorithm = make_algorithm(algorithm_name, parameters or {})
-    if isinstance(algorithm, Auto) and "clock" not in (parameters or {}):
-        algorithm = algorithm.replace(clock="wall")  # who waits at a terminal means seconds of the clock
     graph = graph_of(path) if isinstance(path, Sketch) else read_graph(path)
     given = read_evidence(evidence_path, graph) if evidence_path else {}
     graph = graph.to(dtype=dtype, device=where)
@@ -79,6 +78,9 @@ def infer_file(
     if bits != 64:  # 32 bits cannot resolve changes much smaller than this
         defaults["tolerance"] = 1e-6
     stop = Limits(**{**defaults, **(limits or {})})
+    if isinstance(algorithm, Auto):  # who waits at a terminal means seconds of the clock, reading the graph included
+        given_by = {"clock": "wall", "spent": time.perf_counter() - began}
+        algorithm = algorithm.replace(**{**given_by, **(parameters or {})})
     return answer(algorithm, graph, evidence, stop, pairwise=pairwise, on_step=on_step)
 
 

@@ -4,12 +4,16 @@ What fits is judged by counting (`stages.py`), so the same graph gives the same 
 its own; the marginals of the last one that finished are the answer, and how far they are from the stage before and
 from the first is the estimate of their error. Where an exact stage takes its time, or clusters do, a quick one goes
 first, so that there is an answer whatever happens.
+
+With a clock, looking for the next stage and the stage itself end where the time does.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -25,15 +29,15 @@ from mrfstudio.engine.inference.algorithm import (
     Kernel,
     LogPartition,
     State,
+    Unsupported,
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.join.layout import Clock, OutOfTime
-from mrfstudio.engine.inference.join.propagation import ClusterMessages, JoinGraph
-from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Stages
-from mrfstudio.engine.inference.messages.belief_propagation import Messages
+from mrfstudio.engine.inference.join.propagation import JoinGraph
+from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
 from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.registry import ALGORITHMS
+from mrfstudio.engine.runtime.interruption import ending
 
 HOPE = 3.0
 """How many times longer than counted a plan may take where a clock ends it anyway: most machines are that quick."""
@@ -47,7 +51,7 @@ CALM, WILD = 0.01, 0.1
 """Residuals: an answer below the first is not given up for one above the second."""
 DONE = -1
 """The number of the stage behind the last."""
-CLOCKS: dict[str, Clock] = {"wall": time.monotonic, "processor": time.process_time}
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "processor": time.process_time}
 
 
 @ALGORITHMS.register
@@ -68,6 +72,16 @@ class Auto(Algorithm):
         "wall; or the time of the processor, for a machine that is busy otherwise.",
         advanced=True,
     )
+    spent: float = number(
+        0.0, "Seconds of the time that are over already, such as those it took to read the graph.", low=0, advanced=True
+    )
+
+    @property
+    def clocked(self) -> bool:
+        return self.clock in CLOCKS
+
+    def now(self) -> float:
+        return CLOCKS[self.clock]() if self.clocked else 0.0
 
     def remarks(self, state: State) -> dict[str, Any]:
         assert isinstance(state, AutoState)
@@ -80,6 +94,10 @@ class Auto(Algorithm):
             return state.picked and f"{state.picked[0].upper()}{state.picked[1:]}."
         error = "" if state.error == UNKNOWN else f", error about {state.error:.2g}"
         return f"So far {state.picked}{error}."
+
+
+class OutOfTime(Exception):
+    """The time was over before a stage was found, or had ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +134,7 @@ def stages_of(algorithm: Auto, model: FactorGraph, evidence: Evidence) -> Stages
     """What to try, in order. The last stage is the best one that fits into the time."""
 
     def make() -> Stages:
-        counted = algorithm.seconds * (HOPE if algorithm.clock in CLOCKS else 1.0)
+        counted = algorithm.seconds * (HOPE if algorithm.clocked else 1.0)
         return Stages(model, evidence, algorithm.seconds, counted, algorithm.seed, _effort(algorithm))
 
     return evidence.derived(model, f"stages {algorithm.seconds} {algorithm.seed} {algorithm.clock}", make)
@@ -144,12 +162,10 @@ class AutoOnGraph(Kernel):
         return None
 
     def init(self, algorithm: Auto, model: FactorGraph, evidence: Evidence) -> AutoState:
-        began = CLOCKS[algorithm.clock]() if algorithm.clock in CLOCKS else 0.0
-        stage = stages_of(algorithm, model, evidence).get(0)
-        assert stage is not None
-        messages = stage.first(model, evidence)
+        began = algorithm.now() - algorithm.spent
         answer = model.packing.softmax(model.local_potentials(evidence))
-        return AutoState(0, nothing_changed(answer), 0, 0, messages, answer, messages, 0, answer, began)
+        nothing = torch.zeros(0, dtype=torch.float64)
+        return AutoState(0, nothing_changed(answer), 0, 0, nothing, answer, nothing, 0, answer, began)
 
     def resume(self, algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
         """Other evidence is another plan, which begins anew; what was shown stays until its first stage has ended."""
@@ -157,18 +173,18 @@ class AutoOnGraph(Kernel):
         return replace(begun, iteration=state.iteration, answer=state.answer, earliest=state.answer)
 
     def step(self, algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
-        stage = None if state.stage == DONE else stages_of(algorithm, model, evidence).get(state.stage)
-        if stage is None:  # everything that fits into the time was done
+        if state.stage == DONE:
             return _ended(state)
-        clock = CLOCKS.get(algorithm.clock, time.monotonic)
-        hurried = algorithm.clock in CLOCKS and state.stage > 0  # some answer there must be
-        until = state.began + IN_TIME * algorithm.seconds if hurried else math.inf
         try:
-            inner = stage.step(model, evidence, _inner(stage, state), until, clock)
+            with _in_time(algorithm, state):
+                state, stage = _begun(algorithm, model, evidence, state)
+                if stage is None:  # everything that fits into the time was done
+                    return _ended(state)
+                inner = stage.step(model, evidence, _inner(stage, state))
+        except Unsupported:  # it turned out larger than it looked
+            return _onward(replace(state, iteration=state.iteration + 1))
         except OutOfTime:
-            if state.sweeps >= ENOUGH:
-                state = _finished(stage, None, model, evidence, state)
-            return _ended(state)  # what the last finished stage said stays the answer
+            return _ended(_cut_short(algorithm, model, evidence, state))
         change = inner.residual.to(state.residual)
         moved = replace(
             state,
@@ -178,10 +194,13 @@ class AutoOnGraph(Kernel):
             messages=inner.messages,
             moving=float(change),
         )
-        over = algorithm.clock in CLOCKS and clock() > state.began + IN_TIME * algorithm.seconds
-        if over or stage.exact or inner.iteration >= stage.iterations or float(change) < SETTLED:
-            following = None if over else stages_of(algorithm, model, evidence).get(state.stage + 1)
-            return _finished(stage, following, model, evidence, moved)
+        over = algorithm.clocked and algorithm.now() > state.began + IN_TIME * algorithm.seconds
+        done = inner.iteration >= stage.iterations or (not stage.exact and float(change) < SETTLED)
+        if over and stage.exact and not done:
+            return _ended(moved)
+        if over or done:
+            finished = _finished(stage, model, evidence, moved)
+            return _ended(finished) if over or stage.exact else _onward(finished)
         # No stage is the answer before it has ended, and the last one ends by itself.
         return replace(moved, residual=torch.clamp(change, min=1.0))
 
@@ -192,7 +211,8 @@ class AutoOnGraph(Kernel):
         stages = stages_of(algorithm, model, evidence)
         stage = stages.get(state.source) or stages.get(0)  # evidence may have changed since
         assert stage is not None
-        return stage.algorithm.factor_beliefs(model, evidence, stage.state(1, state.residual, state.finished))
+        messages = state.finished if state.finished.numel() else stage.first(model, evidence)
+        return stage.algorithm.factor_beliefs(model, evidence, stage.state(1, state.residual, messages))
 
     def log_partition(self, algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> LogPartition:
         if state.log_z_kind == "exact":
@@ -200,26 +220,60 @@ class AutoOnGraph(Kernel):
         return LogPartition(state.log_z, "estimate") if state.log_z_kind else NO_LOG_PARTITION
 
 
+def _in_time(algorithm: Auto, state: AutoState) -> AbstractContextManager[None]:
+    """Ends what takes too long by the clock; without an answer so far nothing does: some answer there must be."""
+    if not algorithm.clocked or not state.picked:
+        return nullcontext()
+    until = state.began + IN_TIME * algorithm.seconds
+    return ending(lambda: algorithm.now() > until, OutOfTime)
+
+
+def _begun(
+    algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState
+) -> tuple[AutoState, Attempt | None]:
+    """The stage under way, with the messages that it begins with; None where nothing is left to try."""
+    stages = stages_of(algorithm, model, evidence)
+    stage = stages.get(state.stage)
+    while stage is not None and stage.calming and state.swing < CALM:
+        state = replace(state, stage=state.stage + 1)
+        stage = stages.get(state.stage)
+    if stage is not None and state.sweeps == 0:
+        state = replace(state, messages=stage.first(model, evidence))
+    return state, stage
+
+
+def _cut_short(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
+    """The time is over within a stage: it counts where it had gone on for long enough."""
+    if state.sweeps < ENOUGH:
+        return state
+    stage = stages_of(algorithm, model, evidence).get(state.stage)
+    assert stage is not None
+    return state if stage.exact else _finished(stage, model, evidence, state)
+
+
 def _ended(state: AutoState) -> AutoState:
     """Nothing is left to do."""
     return replace(state, iteration=state.iteration + 1, residual=torch.zeros_like(state.residual), stage=DONE)
 
 
-def _finished(
-    stage: Attempt, following: Attempt | None, model: FactorGraph, evidence: Evidence, state: AutoState
-) -> AutoState:
-    """A stage has ended: its marginals are the answer, and the next one begins.
+def _onward(state: AutoState) -> AutoState:
+    """On to the next stage."""
+    ones = torch.ones_like(state.residual)
+    return replace(state, residual=ones, stage=state.stage + 1, sweeps=0, messages=state.messages[:0])
+
+
+def _finished(stage: Attempt, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
+    """A stage has ended: its marginals are the answer.
 
     Where messages of larger clusters still swing and those of the answer did not, that stays: on dense graphs belief
     propagation is often nearer to the truth than small clusters.
     """
-    onward = _onward(following, model, evidence, state)
-    swing = 0.0 if stage.exact else state.moving
-    if state.picked and state.swing < CALM and swing > WILD:
-        gap = hellinger(model, state.answer, stage.algorithm.beliefs(model, evidence, _inner(stage, state)))
-        return replace(onward, error=max(state.error, gap))
     inner = _inner(stage, state)
     answer = stage.algorithm.beliefs(model, evidence, inner)
+    swing = 0.0 if stage.exact else state.moving
+    wilder = swing >= state.swing if stage.calming else state.swing < CALM and swing > WILD
+    if state.picked and wilder:
+        return replace(state, error=max(state.error, hellinger(model, state.answer, answer)))
     error = 0.0 if stage.exact else UNKNOWN
     clusters = state.picked.startswith(JoinGraph.name)
     if not stage.exact and state.picked:
@@ -227,7 +281,7 @@ def _finished(
         error = max(hellinger(model, each, answer) for each in before)
     log_z = stage.algorithm.log_partition(model, evidence, inner)
     return replace(
-        onward,
+        state,
         swing=swing,
         answer=answer,
         earliest=answer if isinstance(stage.algorithm, JoinGraph) and not clusters else state.earliest,
@@ -240,17 +294,9 @@ def _finished(
     )
 
 
-def _inner(stage: Attempt, state: AutoState) -> Messages | ClusterMessages:
-    return stage.state(state.sweeps, state.residual, state.messages)
-
-
-def _onward(following: Attempt | None, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
-    """Where the next stage begins."""
-    if following is None:
-        return replace(state, residual=torch.zeros_like(state.residual), stage=DONE)
-    begun = following.first(model, evidence)
-    ones = torch.ones_like(state.residual)
-    return replace(state, residual=ones, stage=state.stage + 1, sweeps=0, messages=begun)
+def _inner(stage: Attempt, state: AutoState) -> Carried:
+    residual = state.residual.new_tensor(state.moving if state.sweeps else math.inf)  # of this stage alone
+    return stage.state(state.sweeps, residual, state.messages)
 
 
 def hellinger(model: FactorGraph, one: Tensor, other: Tensor) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from mrfstudio.engine.inference.join.orders import Order
 from mrfstudio.engine.inference.join.reduction import Reduced, Scope
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted
 
 OVERHEAD = 2000.0
 """Entries that take as long as the bookkeeping of one message."""
@@ -64,6 +65,7 @@ def mini_buckets(problem: Reduced, order: Order, bits: float) -> Clusters:
     edges: list[tuple[int, int, Scope]] = []
     whole = True
     for number, v in enumerate(order.variables):
+        stop_if_interrupted()
         made = _split(problem, v, buckets[number], bits)
         whole &= len(made) == 1
         numbers: list[int] = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 
 from mrfstudio.engine.inference.join.reduction import Reduced
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted
 
 HOPELESS = 40.0
 
@@ -30,6 +31,7 @@ def smallest_first(problem: Reduced) -> tuple[list[int], float, float]:
     order: list[int] = []
     width = entries = 0.0
     while heap:
+        stop_if_interrupted()
         weight, v = heapq.heappop(heap)
         if weights.get(v) != weight:
             continue  # eliminated, or its table has changed since it was put here

@@ -9,8 +9,6 @@ its whole table is made once and what was heard is divided out.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,8 +35,6 @@ from mrfstudio.engine.inference.join.tables import (
     summed,
 )
 from mrfstudio.engine.runtime.interruption import stop_if_interrupted
-
-Clock = Callable[[], float]
 
 FOLDED = 2**12
 """Entries up to which factors of a cluster are multiplied once and for all …"""
@@ -122,10 +118,6 @@ class _Heard:
     scale: float
 
 
-class OutOfTime(Exception):
-    """The time was over before a sweep had ended."""
-
-
 class Layout:
     """Factors of all clusters and the places of their messages: made once for a graph and its evidence."""
 
@@ -167,6 +159,7 @@ class Layout:
         return sum(1 << axis for axis, v in enumerate(self.clusters.scopes[cluster]) if v in inside)
 
     def _node(self, cluster: int, ways: tuple[_Way, ...]) -> _Node:
+        stop_if_interrupted()
         axes = self.axes[cluster]
         scopes: list[Scope] = [(v,) for v in self.clusters.scopes[cluster] if self.home[v] == cluster]
         scopes += self.clusters.factors[cluster]
@@ -209,17 +202,13 @@ class Layout:
             return logarithm((how or node.to(kept))(heard.tables))
         return log_summed(_added(heard.tables, node.axes.shape), node.axes.of(node.whole & ~kept))
 
-    def sweep(self, messages: Floats, damping: float, until: float = math.inf, clock: Clock = time.monotonic) -> float:
-        """One iteration, in place; returns the largest change of a message's probabilities before damping. Raises
-        `OutOfTime` where the clock says so between two clusters.
-        """
+    def sweep(self, messages: Floats, damping: float) -> float:
+        """One iteration, in place; returns the largest change of a message's probabilities before damping."""
         change = 0.0
         for forward in (True, False):
             numbers = range(len(self.nodes))
             for cluster in numbers if forward else reversed(numbers):
                 stop_if_interrupted()
-                if clock() > until:
-                    raise OutOfTime
                 for place, fresh in self._said(cluster, messages, forward):
                     before = messages[place]
                     if damping or not self.clusters.tree:  # else it is exact after one sweep

@@ -22,6 +22,7 @@ import numpy as np
 
 from mrfstudio.engine.inference.join.large_orders import smallest_first
 from mrfstudio.engine.inference.join.reduction import Reduced
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted
 
 EASY = 2.0**18
 """Entries of all tables together below which no better order is looked for."""
@@ -119,6 +120,7 @@ class _Search:
         waiting = list(range(len(near)))
         gone = [False] * len(near)
         while waiting:
+            stop_if_interrupted()
             v = waiting.pop()
             if gone[v] or self.plain_fill(near, v):
                 continue
@@ -149,6 +151,7 @@ class _Search:
             heap.append((costs[v], draw(), v))
         heapq.heapify(heap)
         while heap:
+            stop_if_interrupted()
             each, _, v = heapq.heappop(heap)
             if costs.get(v) != each:
                 continue  # eliminated, or its cost has changed since it was put here

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfstudio.engine.inference.join.reduction import Floats, Impossible, Integers, Reduced, Scope
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted
 
 MOST = 6.0e7
 """Machine words that all trials of one round may touch, about: some tenths of a second."""
@@ -108,6 +109,7 @@ def _propagate(alive: Alive, constraints: list[_Constraint], trials: int) -> Non
     queue, waiting = deque(range(len(constraints))), [True] * len(constraints)
     left, words = MOST, BOOKKEEPING + trials / 64
     while queue and left > 0:
+        stop_if_interrupted()
         number = queue.popleft()
         waiting[number] = False
         each = constraints[number]

@@ -9,8 +9,6 @@ order of elimination and back. On a join tree the first one is exact; larger clu
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.graphs.supports import require_possible
 from mrfstudio.engine.inference.algorithm import Algorithm, Kernel, LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.join.clusters import mini_buckets
-from mrfstudio.engine.inference.join.layout import Clock, Layout
+from mrfstudio.engine.inference.join.layout import Layout
 from mrfstudio.engine.inference.join.orders import Order, best_order
 from mrfstudio.engine.inference.join.probing import probed
 from mrfstudio.engine.inference.join.reduction import Floats, Impossible, Reduced, reduced
@@ -102,24 +100,6 @@ def layout_of(graph: FactorGraph, evidence: Evidence, chosen: JoinGraph) -> Layo
     return evidence.derived(graph, f"clusters {chosen.bits} {chosen.seed} {chosen.effort}", make)
 
 
-def swept(
-    algorithm: JoinGraph,
-    model: FactorGraph,
-    evidence: Evidence,
-    state: ClusterMessages,
-    until: float = math.inf,
-    clock: Clock = time.monotonic,
-) -> ClusterMessages:
-    """One iteration; raises `OutOfTime` where the clock says so before it has ended."""
-    layout = layout_of(model, evidence, algorithm)
-    # Nothing was said yet: no second copy of what may be gigabytes.
-    messages = state.messages.numpy().copy() if len(state.messages) else layout.silent()
-    with contradictions(model):
-        change = layout.sweep(messages, algorithm.damping, until, clock)
-    residual = torch.tensor(change, device="cpu")
-    return ClusterMessages(state.iteration + 1, residual, torch.as_tensor(messages, device="cpu"))
-
-
 @kernel(JoinGraph, FactorGraph)
 class JoinGraphOnGraph(Kernel):
     """A CPU kernel: tables of many shapes, one after the other, in numpy."""
@@ -142,7 +122,13 @@ class JoinGraphOnGraph(Kernel):
     def step(
         self, algorithm: JoinGraph, model: FactorGraph, evidence: Evidence, state: ClusterMessages
     ) -> ClusterMessages:
-        return swept(algorithm, model, evidence, state)
+        layout = layout_of(model, evidence, algorithm)
+        # Nothing was said yet: no second copy of what may be gigabytes.
+        messages = state.messages.numpy().copy() if len(state.messages) else layout.silent()
+        with contradictions(model):
+            change = layout.sweep(messages, algorithm.damping)
+        residual = torch.tensor(change, device="cpu")
+        return ClusterMessages(state.iteration + 1, residual, torch.as_tensor(messages, device="cpu"))
 
     def beliefs(self, algorithm: JoinGraph, model: FactorGraph, evidence: Evidence, state: ClusterMessages) -> Tensor:
         layout = layout_of(model, evidence, algorithm)

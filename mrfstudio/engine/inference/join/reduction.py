@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+Integers = NDArray[np.integer[Any]]
 Scope = tuple[int, ...]
 Same = Mapping[int, tuple[int, Integers]]
 """Variables that another one decides: which, and the state for each state of that one."""
@@ -184,6 +186,7 @@ def _consistent(graph: FactorGraph, local: list[Floats]) -> NDArray[np.bool_]:
     before = -1
     while before != (before := int(allowed.sum())):
         for possible, scopes in groups:
+            stop_if_interrupted()
             _narrow(allowed, possible, scopes)
     return allowed
 

@@ -1,3 +1,3 @@
-"""Algorithms that send messages along the edges of a factor graph: BP, α-BP, tree-reweighted BP."""
+"""Algorithms that send messages along the edges of a factor graph: BP, residual BP, α-BP, tree-reweighted BP."""
 
-ALGORITHMS = ("alpha-bp", "bp", "trw")
+ALGORITHMS = ("alpha-bp", "bp", "residual-bp", "trw")

@@ -47,7 +47,7 @@ def test_every_stage_of_a_plan_fits_into_the_time(monkeypatch: pytest.MonkeyPatc
 
 def test_a_huge_factor_gives_belief_propagation_fewer_iterations() -> None:
     wide = FactorGraph.from_factors([2] * 16, [(tuple(range(16)), np.zeros((2,) * 16))])
-    few, many = (stages.flooding(wide, seconds).iterations for seconds in (0.01, 100.0))
+    few, many = (stages.quick_stages(wide, seconds)[0].iterations for seconds in (0.01, 100.0))
     assert stages.ENOUGH <= few < many <= stages.ROUNDS
 
 
@@ -115,3 +115,68 @@ def test_sums_of_many_products_are_those_of_their_joint_table(variables: int) ->
     for kept in (0, 1, 0b1010):
         rest = tuple(axis for axis in range(variables) if not kept >> axis & 1)
         np.testing.assert_allclose(contraction(axes, masks, kept)(tables), joint.sum(rest), rtol=1e-10)
+
+
+def test_a_large_graph_has_an_answer_before_anything_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "LOOKING", 1.0)
+    graph = ising_grid(6, 6, seed=3)
+    given, chosen = graph.no_evidence(), Auto()
+    found = auto.stages_of(chosen, graph, given)
+    first = found.get(0)
+    assert first is not None
+    assert first.algorithm.name == "bp"
+    assert found.best is None  # nobody has looked yet
+    state = run(chosen, graph, given, Limits(iterations=300)).state
+    assert isinstance(state, AutoState)
+    assert state.error == 0
+
+
+class Ticking:
+    """A clock that goes on by a second whenever somebody looks, after it was set off."""
+
+    def __init__(self) -> None:
+        self.time, self.going = 0.0, False
+
+    def __call__(self) -> float:
+        self.time += self.going
+        return self.time
+
+
+def test_looking_for_a_stage_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Ticking()
+    monkeypatch.setitem(auto.CLOCKS, "wall", clock)
+    monkeypatch.setattr(stages, "LOOKING", 1.0)
+    graph = ising_grid(12, 12, coupling=0.3, seed=3)
+    given, chosen = graph.no_evidence(), Auto(clock="wall")
+    state = chosen.init(graph, given)
+    while not state.picked:  # type: ignore[attr-defined]
+        state = chosen.step(graph, given, state)
+    clock.going = True
+    state = chosen.step(graph, given, state)
+    assert isinstance(state, AutoState)
+    assert state.stage == auto.DONE
+    assert state.picked.startswith("bp")
+    assert float(state.residual) == 0
+    assert clock.time < 2 * chosen.seconds
+
+
+def test_time_that_is_over_already_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(auto.CLOCKS, "wall", lambda: 100.0)
+    graph = ising_grid(4, 4, seed=3)
+    state = Auto(clock="wall", seconds=20.0, spent=7.0).init(graph, graph.no_evidence())
+    assert isinstance(state, AutoState)
+    assert state.began == 93.0
+
+
+def test_residual_propagation_is_left_out_where_messages_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "LOOKING", 1.0)
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 0.0)
+    monkeypatch.setattr(stages.Stages, "_smallest", lambda self: None)
+    said = []
+    for coupling in (0.3, 1.0):
+        graph = ising_grid(10, 10, coupling=coupling, field=0.3, seed=0)
+        state = run(Auto(), graph, graph.no_evidence(), Limits(iterations=300)).state
+        assert isinstance(state, AutoState)
+        said.append(state.picked.split(":")[0])
+    assert said == ["bp", "residual-bp"]
