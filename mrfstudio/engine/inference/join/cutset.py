@@ -20,8 +20,6 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import (
     NO_LOG_PARTITION,
-    Algorithm,
-    Kernel,
     LogPartition,
     State,
     Unsupported,
@@ -31,7 +29,14 @@ from mrfstudio.engine.inference.algorithm import (
 from mrfstudio.engine.inference.join.clusters import mini_buckets
 from mrfstudio.engine.inference.join.layout import Layout
 from mrfstudio.engine.inference.join.orders import Order
-from mrfstudio.engine.inference.join.propagation import contradictions, group_beliefs, order_of, problem_of
+from mrfstudio.engine.inference.join.propagation import (
+    Eliminating,
+    TableKernel,
+    contradictions,
+    group_beliefs,
+    order_of,
+    problem_of,
+)
 from mrfstudio.engine.inference.join.reduction import Impossible, Reduced
 from mrfstudio.engine.protocol.catalogue import integer, number
 from mrfstudio.engine.registry import ALGORITHMS
@@ -41,7 +46,7 @@ WHOLE = 1e9
 
 
 @ALGORITHMS.register
-class CutSet(Algorithm):
+class CutSet(Eliminating):
     """Parameters of conditioning."""
 
     name = "cut-set"
@@ -50,14 +55,6 @@ class CutSet(Algorithm):
 
     bits: float = number(16.0, "Tables of what is left have at most 2 to this many entries.", low=2.0, high=34.0)
     assignments: int = integer(1000, "Most joint states of the variables that are held.", low=1, logarithmic=True)
-    seed: int = integer(0, "Draws ties of the elimination order.", low=0, advanced=True)
-    effort: float = number(
-        1.0,
-        "How long to look for a better elimination order, in times of the usual.",
-        low=0.1,
-        high=100.0,
-        advanced=True,
-    )
 
 
 @dataclass(frozen=True)
@@ -145,13 +142,8 @@ class Conditioned(State):
 
 
 @kernel(CutSet, FactorGraph)
-class CutSetOnGraph(Kernel):
-    """A CPU kernel: a join tree for each joint state."""
-
-    on_cpu = "exact"
-
-    def entries(self, model: FactorGraph, evidence: Evidence) -> int | None:
-        return None
+class CutSetOnGraph(TableKernel):
+    """A join tree for each joint state."""
 
     def init(self, algorithm: CutSet, model: FactorGraph, evidence: Evidence) -> Conditioned:
         nothing = torch.zeros(0, dtype=torch.float64)

@@ -33,16 +33,9 @@ SETTLED = 1e-9
 """A residual below which a damped join tree has its answer."""
 
 
-@ALGORITHMS.register
-class JoinGraph(Algorithm):
-    """Parameters of join-graph propagation."""
+class Eliminating(Algorithm):
+    """Parameters of what works along an elimination order."""
 
-    name = "join-graph"
-    title = "Join-graph propagation"
-    summary = "Messages between clusters of variables: exact where clusters may be large enough, better than BP below."
-
-    bits: float = number(12.0, "Tables of clusters have at most 2 to this many entries.", low=2.0, high=34.0)
-    damping: float = number(0.0, "How much of the old message is kept.", low=0.0, high=1.0, high_open=True)
     seed: int = integer(0, "Draws ties of the elimination order.", low=0, advanced=True)
     effort: float = number(
         1.0,
@@ -51,6 +44,18 @@ class JoinGraph(Algorithm):
         high=100.0,
         advanced=True,
     )
+
+
+@ALGORITHMS.register
+class JoinGraph(Eliminating):
+    """Parameters of join-graph propagation."""
+
+    name = "join-graph"
+    title = "Join-graph propagation"
+    summary = "Messages between clusters of variables: exact where clusters may be large enough, better than BP below."
+
+    bits: float = number(12.0, "Tables of clusters have at most 2 to this many entries.", low=2.0, high=34.0)
+    damping: float = number(0.0, "How much of the old message is kept.", low=0.0, high=1.0, high_open=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +105,18 @@ def layout_of(graph: FactorGraph, evidence: Evidence, chosen: JoinGraph) -> Layo
     return evidence.derived(graph, f"clusters {chosen.bits} {chosen.seed} {chosen.effort}", make)
 
 
-@kernel(JoinGraph, FactorGraph)
-class JoinGraphOnGraph(Kernel):
+class TableKernel(Kernel):
     """A CPU kernel: tables of many shapes, one after the other, in numpy."""
 
     on_cpu = "exact"
 
     def entries(self, model: FactorGraph, evidence: Evidence) -> int | None:
         return None
+
+
+@kernel(JoinGraph, FactorGraph)
+class JoinGraphOnGraph(TableKernel):
+    """Clusters that fit into a size."""
 
     def init(self, algorithm: JoinGraph, model: FactorGraph, evidence: Evidence) -> ClusterMessages:
         messages = torch.as_tensor(layout_of(model, evidence, algorithm).silent(), device="cpu")

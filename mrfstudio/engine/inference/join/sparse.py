@@ -15,8 +15,6 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import (
     NO_LOG_PARTITION,
-    Algorithm,
-    Kernel,
     LogPartition,
     State,
     Unsupported,
@@ -24,14 +22,14 @@ from mrfstudio.engine.inference.algorithm import (
     nothing_changed,
 )
 from mrfstudio.engine.inference.join.listed import ListedTree, TooMany
-from mrfstudio.engine.inference.join.propagation import contradictions, order_of, problem_of
+from mrfstudio.engine.inference.join.propagation import Eliminating, TableKernel, contradictions, order_of, problem_of
 from mrfstudio.engine.inference.join.reduction import Floats, Reduced, Scope
-from mrfstudio.engine.protocol.catalogue import integer, number
+from mrfstudio.engine.protocol.catalogue import integer
 from mrfstudio.engine.registry import ALGORITHMS
 
 
 @ALGORITHMS.register
-class SparseTree(Algorithm):
+class SparseTree(Eliminating):
     """Parameters of the tree of possible states."""
 
     name = "sparse-tree"
@@ -41,14 +39,6 @@ class SparseTree(Algorithm):
 
     rows: int = integer(
         5_000_000, "How many possible joint states may be listed in all tables together.", low=1, logarithmic=True
-    )
-    seed: int = integer(0, "Draws ties of the elimination order.", low=0, advanced=True)
-    effort: float = number(
-        1.0,
-        "How long to look for a better elimination order, in times of the usual.",
-        low=0.1,
-        high=100.0,
-        advanced=True,
     )
 
 
@@ -71,13 +61,8 @@ def listed_tree(algorithm: SparseTree, model: FactorGraph, evidence: Evidence) -
 
 
 @kernel(SparseTree, FactorGraph)
-class SparseTreeOnGraph(Kernel):
-    """A CPU kernel: lists of many lengths, one after the other, in numpy."""
-
-    on_cpu = "exact"
-
-    def entries(self, model: FactorGraph, evidence: Evidence) -> int | None:
-        return None
+class SparseTreeOnGraph(TableKernel):
+    """Lists of many lengths, one after the other, in numpy."""
 
     def init(self, algorithm: SparseTree, model: FactorGraph, evidence: Evidence) -> Listing:
         nothing = torch.zeros(0, dtype=torch.float64)
