@@ -15,6 +15,7 @@ from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.contours import FLOAT, Contours, contours
 from mrfstudio.engine.families.grid.belief_propagation import GridMessages
 from mrfstudio.engine.families.grid.clones import IMAGES, measure_clones
+from mrfstudio.engine.families.grid.emission import log_table, shown
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.graphs.evidence import Evidence
@@ -31,10 +32,8 @@ class GridContours(Contours):
     def evidence(
         self, model: GridMRF, observed: NDArray[np.uint8], strength: NDArray[np.float32], hints: NDArray[np.float32]
     ) -> Tensor:
-        """strength · log P(observed | label) + hints."""
-        seen = model.emission.numpy()
-        table = np.stack([np.log(seen), np.log1p(-seen), np.zeros_like(seen)])  # by value of `observed`
-        log = table[observed] * strength[..., None]
+        """strength · log P(shown | label) + hints."""
+        log = log_table(model.emission.numpy())[shown(observed, model.short_edges)] * strength[..., None]
         log += hints
         return torch.as_tensor(log, dtype=model.weights.dtype, device=model.weights.device)
 

@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR
+from mrfstudio.engine.families.contours import SEEN, UNSEEN
 from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
 from mrfstudio.engine.families.grid.shape import GridShape
 
@@ -140,12 +141,11 @@ def cleaned(model: GridMRF, at: LevelMessages) -> Tensor:
 
     Evidence that a picture alone does not give, such as hints, stays.
     """
-    table = torch.stack([torch.log(model.emission), torch.log1p(-model.emission), torch.zeros_like(model.emission)])
-    seen, unseen, unknown = (row[:, None] for row in table.to(at.labels.dtype))
-    is_seen, is_unseen, is_unknown = (((at.labels - row).abs() < _SAME).all(0) for row in (seen, unseen, unknown))
+    table = model.log_emission.to(at.labels.dtype)[..., None]
+    is_seen, is_unseen, is_unknown, is_short = (((at.labels - row).abs() < _SAME).all(0) for row in table)
     believed = label_beliefs_at(model, at)[CONTOUR] > BELIEVED
-    found = torch.where(believed & (is_unseen | is_unknown), seen, at.labels)
-    return torch.where(is_seen & ~believed, unseen, found)
+    found = torch.where(believed & (is_unseen | is_unknown | is_short), table[SEEN], at.labels)
+    return torch.where((is_seen | is_short) & ~believed, table[UNSEEN], found)
 
 
 def halved_level(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int = FIRST) -> LevelMessages:

@@ -17,14 +17,14 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from mrfstudio.engine.families.grid.emission import checked, estimated, log_table, shown
 from mrfstudio.engine.families.grid.lines import line_potentials, turns_of
-from mrfstudio.engine.families.grid.shape import STEPS, GridShape
+from mrfstudio.engine.families.grid.shape import STEPS, GridError, GridShape
 from mrfstudio.engine.families.grid.symmetry import tied_index
 from mrfstudio.engine.families.plan import ModelPlan
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
-from mrfstudio.engine.protocol.catalogue import choice, integer, number
-from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.protocol.catalogue import choice, flag, integer, number
 from mrfstudio.engine.protocol.training import TrainingPlan
 from mrfstudio.engine.registry import MODELS
 
@@ -36,12 +36,6 @@ ITERATIONS = 15
 """Iterations of [QT21], for models that were trained with no other number."""
 MOST_TIED_STATES = 1024
 """States of a grid with tying that a file may have: larger ones would take seconds to find which entries are equal."""
-SMALLEST_PROBABILITY = 1e-10
-"""An emission of exactly 0 would forbid a label for ever after one surprising pixel."""
-
-
-class GridError(StudioError):
-    """A grid model that cannot be made. The message is one sentence for a person."""
 
 
 class GridMRF:
@@ -49,9 +43,10 @@ class GridMRF:
 
     `clones` are the states of each label, in the order of the labels; `weights` the free parameters: the potentials
     (matrices, S, S) themselves, or with tying `square` one number for each orbit, (orbits,). `emission` (labels,) is
-    P(contour seen | label). `start` and `iterations` are those that it was trained for: whether smaller copies of the
-    canvas come first (`levels`), and how many iterations an answer takes. `sizes` are those of the smallest and the
-    largest figures, in pixels, that it was seen to fill; `likeness` are the limits of what it knows (`doubt`).
+    P(contour seen | label), or with `short_edges` P(line | label) and P(short edge | label), (2, labels). `start` and
+    `iterations` are those that it was trained for: whether smaller copies of the canvas come first (`levels`), and how
+    many iterations an answer takes. `sizes` are those of the smallest and the largest figures, in pixels, that it was
+    seen to fill; `likeness` are the limits of what it knows (`doubt`).
     """
 
     kind = "grid"
@@ -62,6 +57,7 @@ class GridMRF:
         *,
         connectivity: int = 8,
         tying: str = "free",
+        short_edges: bool = False,
         label_names: Sequence[str] = LABEL_NAMES,
         start: str = "flat",
         iterations: int = ITERATIONS,
@@ -73,7 +69,7 @@ class GridMRF:
     ) -> None:
         self.clones = tuple(int(count) for count in clones)
         self.connectivity, self.tying, self.label_names = int(connectivity), tying, tuple(label_names)
-        self.start, self.iterations = start, int(iterations)
+        self.start, self.iterations, self.short_edges = start, int(iterations), bool(short_edges)
         self.sizes = None if sizes is None else (int(sizes[0]), int(sizes[1]))
         self.likeness = None if likeness is None else dict(likeness)
         self._check()
@@ -83,10 +79,7 @@ class GridMRF:
         self.weights = torch.zeros(shape, dtype=dtype) if weights is None else weights
         if self.weights.shape != shape:
             raise GridError(f"The weights have shape {tuple(self.weights.shape)}: a grid like this one has {shape}.")
-        given = np.full(self.labels, 0.5) if emission is None else np.asarray(emission, dtype=np.float64)
-        if given.shape != (self.labels,) or not ((given > 0) & (given < 1)).all():
-            raise GridError(f"The emission is {given.tolist()}: expected {self.labels} probabilities between 0 and 1.")
-        self.emission = torch.from_numpy(given.copy())
+        self.emission = torch.from_numpy(checked(emission, self.labels, self.short_edges))
         self._graphs: dict[tuple[int, int, int], FactorGraph] = {}
 
     def _check(self) -> None:
@@ -155,10 +148,13 @@ class GridMRF:
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """Take the tensors of an equal model, of a tied one, or of one with fewer clones of the first label.
 
-        Without tying, tied potentials are only a start; of fewer clones each is split.
+        Without tying, tied potentials are only a start; of fewer clones each is split. A model that knows no short
+        edges leaves the emission as it is.
         """
         for name, tensor in self.tensors().items():
             given = tensors.get(name)
+            if name == "emission" and given is not None and self.short_edges and given.shape == (self.labels,):
+                continue
             if name == "weights" and given is not None and given.shape != tensor.shape:
                 from mrfstudio.engine.families.grid.growth import grown
 
@@ -174,6 +170,7 @@ class GridMRF:
             "clones": list(self.clones),
             "connectivity": self.connectivity,
             "tying": self.tying,
+            "short_edges": self.short_edges,
             "label_names": list(self.label_names),
             "start": self.start,
             "iterations": self.iterations,
@@ -203,24 +200,23 @@ class GridMRF:
             self.weights.add_(noise * drawn.to(self.weights.dtype))
 
     def estimate_emission(self, labels: ArrayLike, noisy: ArrayLike) -> np.ndarray:
-        """Set P(seen | label) to the maximum-likelihood fractions of `labels` and `noisy` (0 seen, 1 not), same shape.
+        """Set the emission to the maximum-likelihood fractions of `labels` and `noisy` (0 seen, 1 not), same shape.
 
         A label that never occurs keeps its emission.
         """
-        label, seen = np.asarray(labels).ravel(), np.asarray(noisy).ravel() == 0
-        total = np.bincount(label, minlength=self.labels)
-        hits = np.bincount(label[seen], minlength=self.labels)
-        known = total > 0
-        estimate = np.where(known, hits / np.maximum(total, 1), self.emission.numpy())
-        estimate = np.clip(estimate, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+        estimate = estimated(labels, noisy, self.emission.numpy())
         self.emission.copy_(torch.from_numpy(estimate))
         return estimate
 
+    @property
+    def log_emission(self) -> Tensor:
+        """log P(what is shown | label), (4, labels): of a contour seen, of none, of nothing known, of a short edge."""
+        return torch.from_numpy(log_table(self.emission.numpy())).to(self.weights)
+
     def evidence_from_image(self, noisy: ArrayLike) -> Evidence:
         """Evidence (…, H, W, labels) of a contour image (…, H, W) in which 0 is a contour seen and 1 is not."""
-        seen = torch.as_tensor(np.asarray(noisy) == 0, device=self.weights.device)
-        log_table = torch.stack([torch.log(self.emission), torch.log1p(-self.emission)]).to(self.weights.dtype)
-        return Evidence(log_table[(~seen).long()])
+        kinds = torch.as_tensor(shown(np.asarray(noisy) != 0, self.short_edges), device=self.weights.device)
+        return Evidence(self.log_emission[kinds.long()])
 
     def with_hints(self, evidence: Evidence, hints: ArrayLike) -> Evidence:
         """Evidence (…, H, W, labels) in which hints (…, H, W) below the number of labels are certain."""
@@ -346,11 +342,17 @@ class Grid(ModelPlan):
         "along a contour (24, 40 or 56 of them).",
     )
 
+    short_edges: bool = flag(
+        False,
+        "Whether short edges, three pixels in a row that touch nothing, have a probability of their own: the noise of "
+        "border ownership has many, and contours few.",
+    )
+
     @classmethod
     def shapes(cls, hyperparameters: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         clones = [int(count) for count in hyperparameters["clones"]]
         states, matrices = sum(clones), int(hyperparameters["connectivity"]) // 2
-        emission = (len(clones),)
+        emission = (2, len(clones)) if hyperparameters.get("short_edges") else (len(clones),)
         if hyperparameters["tying"] == "free":
             return {"weights": (matrices, states, states), "emission": emission}
         if states > MOST_TIED_STATES or min(clones, default=0) < 1:  # which entries share a number takes a table
@@ -367,9 +369,15 @@ class Grid(ModelPlan):
 
     start_noise: float = number(0.5, "Standard deviation of the first potentials.", low=0.0, advanced=True)
 
-    def build(self, seed: int, frequencies: ArrayLike, emission: ArrayLike) -> GridMRF:
-        """A new model with random potentials; `frequencies` and `emission` (3,) of contour, OUT and IN."""
-        model = GridMRF((self.clones, 1, 1), connectivity=int(self.connectivity), tying=self.tying, emission=emission)
+    def build(self, seed: int, frequencies: ArrayLike, emission: ArrayLike | None) -> GridMRF:
+        """A new model with random potentials; `frequencies` (3,) of contour, OUT and IN, `emission` as in `GridMRF`."""
+        model = GridMRF(
+            (self.clones, 1, 1),
+            connectivity=int(self.connectivity),
+            tying=self.tying,
+            short_edges=self.short_edges,
+            emission=emission,
+        )
         if self.tying == "lines":
             first = line_potentials(model.clones, GridShape(1, 1, 1, model.connectivity).directions[: model.matrices])
             model.set_potentials(torch.from_numpy(first))
@@ -385,6 +393,6 @@ class Grid(ModelPlan):
             raise GridError(f"The data {data.name!r} are no noisy contour images: expected border or border:FILE.npz.")
         labels, noisy = some["images"].numpy(), some["noisy_images"].numpy()
         frequencies = np.bincount(labels.ravel(), minlength=len(LABEL_NAMES)) / labels.size
-        model = self.build(seed, frequencies, np.full(len(LABEL_NAMES), 0.5))
+        model = self.build(seed, frequencies, None)
         model.estimate_emission(labels, noisy)
         return model

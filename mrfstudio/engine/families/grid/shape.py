@@ -6,10 +6,16 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from mrfstudio.engine.protocol.errors import StudioError
+
 # (row step, column step) of the stored matrices W[d][state at pixel, state at pixel + step]: right, down, down-right,
 # down-left. The directions after them are their opposites and use the transposed matrices.
 STEPS: tuple[tuple[int, int], ...] = ((0, 1), (1, 0), (1, 1), (1, -1))
 _DIRECTIONS = {2 * n: STEPS[:n] + tuple((-row, -column) for row, column in STEPS[:n]) for n in (2, 4)}
+
+
+class GridError(StudioError):
+    """A grid model that cannot be made. The message is one sentence for a person."""
 
 
 @dataclass(frozen=True)

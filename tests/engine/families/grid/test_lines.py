@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.grid.lines import line_clones, line_permutations, line_potentials, turns_of
-from mrfstudio.engine.families.grid.model import Grid, GridError, GridMRF
-from mrfstudio.engine.families.grid.shape import STEPS, GridShape
+from mrfstudio.engine.families.grid.model import Grid, GridMRF
+from mrfstudio.engine.families.grid.shape import STEPS, GridError, GridShape
 from mrfstudio.engine.families.grid.symmetry import state_permutations, symmetries, tied_index
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from mrfstudio.engine.families.grid.belief_propagation import GridBeliefPropagation
-from mrfstudio.engine.families.grid.model import Grid, GridError, GridMRF
+from mrfstudio.engine.families.grid.model import Grid, GridMRF
+from mrfstudio.engine.families.grid.shape import GridError
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import kernels
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation

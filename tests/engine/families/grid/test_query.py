@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from mrfstudio.engine.data.pictures.border_noise import OUT, labels_from_silhouettes, seeded_noise
-from mrfstudio.engine.families.grid.model import Grid, GridError
+from mrfstudio.engine.families.grid.model import Grid
+from mrfstudio.engine.families.grid.shape import GridError
 from mrfstudio.engine.families.grid.windows import windows
 from mrfstudio.engine.training.learner import BatchContext, TensorSource, TrainingData
 from mrfstudio.engine.training.learners.query import Query, iterations_now
