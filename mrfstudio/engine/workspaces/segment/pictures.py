@@ -64,16 +64,17 @@ def contour_picture(
 
 
 def fitting_side(ink: NDArray[np.bool_]) -> int:
-    """The smallest of `SIDES` at which lines (h, w) still keep as many regions apart as at the largest.
+    """The smallest of `SIDES` from which on lines (h, w) keep as many regions apart as at the largest.
 
-    Small pictures stay as they are; fine ones, such as a page of letters, get the largest.
+    Lines that run into each other lose regions, or cut paper into new ones. Small pictures stay as they are.
     """
     whole = max(ink.shape)
     if whole <= SIDES[1]:
         return whole
     fitting = [side for side in SIDES if side < whole] + [min(whole, SIDES[-1])]
     counts = [_regions(shrunk(ink, _fitted(ink.shape, side))) for side in fitting]
-    return next(side for side, count in zip(fitting, counts, strict=True) if count >= max(counts))
+    differing = [number for number, count in enumerate(counts) if count != counts[-1]]
+    return fitting[max(differing, default=-1) + 1]
 
 
 def _regions(ink: NDArray[np.bool_]) -> int:

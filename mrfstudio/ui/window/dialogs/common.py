@@ -48,9 +48,8 @@ class NewDrawing(QDialog):
         super().__init__(parent)
         self.setWindowTitle("New drawing")
         self._models, self._current = tuple(models), current
-        usual = 128 if any(note.sizes and note.sizes[1] >= 64 for note in models) else 30
-        self.width_box = QSpinBox(minimum=SMALLEST, maximum=LARGEST, value=usual, suffix=" pixels")
-        self.height_box = QSpinBox(minimum=SMALLEST, maximum=LARGEST, value=usual, suffix=" pixels")
+        self.width_box = QSpinBox(minimum=SMALLEST, maximum=LARGEST, value=self._usual, suffix=" pixels")
+        self.height_box = QSpinBox(minimum=SMALLEST, maximum=LARGEST, value=self._usual, suffix=" pixels")
         self.width_box.setToolTip("Columns of the sheet.")
         self.width_box.selectAll()  # what is typed replaces it
         self.height_box.setToolTip("Rows of the sheet.")
@@ -76,6 +75,19 @@ class NewDrawing(QDialog):
         layout.addLayout(presets)
         layout.addWidget(self.fills)
         layout.addWidget(buttons)
+        self._say()
+
+    @property
+    def _usual(self) -> int:
+        """The side of a sheet before anybody chooses one."""
+        return 128 if any(note.sizes and note.sizes[1] >= 64 for note in self._models) else 30
+
+    def offer(self, models: Sequence[ModelNote], current: str) -> None:
+        """Models that came to be known while the dialog was open. A size that was chosen stays."""
+        untouched = self.width_box.value() == self.height_box.value() == self._usual
+        self._models, self._current = tuple(models), current
+        if untouched:
+            self._choose(self._usual)
         self._say()
 
     @property

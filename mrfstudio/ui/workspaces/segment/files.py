@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfstudio.engine.protocol.answers import PhotographLook, Picture
+from mrfstudio.engine.protocol.answers import ModelNote, PhotographLook, Picture
 from mrfstudio.engine.protocol.commands import Play, SetImage, SetModel
 from mrfstudio.engine.protocol.frames import Frame
 from mrfstudio.engine.protocol.requests.photograph import LookAtPicture
@@ -100,18 +100,29 @@ class SegmentFiles(CanvasFiles):
         self._workspace.canvas.setFocus()
 
     def new_drawing(self) -> None:
-        engine, frame = self._controller.engine, self._controller.newest
-        known = engine.kinds.get(self._workspace.name, ()) if engine else ()
-        models = [note for note in engine.models if note.kind in known] if engine else []
-        current = frame.lanes[0].model if frame is not None else ""
-        dialog = NewDrawing(models, current, self._window)
+        dialog = NewDrawing(*self._models_in_use(), self._window)
+        if self._controller.engine is None:  # somebody was quicker than the engine
+
+            def known() -> None:
+                dialog.offer(*self._models_in_use())
+
+            self._controller.loaded.connect(known)
+            dialog.finished.connect(lambda: self._controller.loaded.disconnect(known))
 
         def chosen() -> None:
+            _, current = self._models_in_use()
             if dialog.model is not None and current and dialog.model.name != current:
                 self._controller.post(SetModel(0, dialog.model.name))
             self._show(Picture("drawing", dialog.observed))
 
         self._then(dialog, chosen)
+
+    def _models_in_use(self) -> tuple[list[ModelNote], str]:
+        """The models that this workspace knows of by now, and the name of the first lane's."""
+        engine, frame = self._controller.engine, self._controller.newest
+        kinds = engine.kinds.get(self._workspace.name, ()) if engine else ()
+        models = [note for note in engine.models if note.kind in kinds] if engine else []
+        return models, frame.lanes[0].model if frame is not None else ""
 
     def open_example(self) -> None:
         engine = self._controller.engine

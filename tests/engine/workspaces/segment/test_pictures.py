@@ -25,6 +25,15 @@ def test_one_large_box_needs_few_pixels_and_many_small_ones_more() -> None:
     assert fitting_side(many) > SIDES[1]
 
 
+def test_a_page_of_letters_is_not_made_small() -> None:
+    from PIL import Image, ImageDraw
+
+    page = Image.new("L", (256, 256), 255)
+    for top in range(4, 250, 14):
+        ImageDraw.Draw(page).text((3, top), "the quick brown fox jumps over the lazy dog", fill=0)
+    assert fitting_side(np.asarray(page) < 128) >= 128  # at 48 lines of letters are bars with new regions between
+
+
 def test_a_small_drawing_keeps_its_size() -> None:
     assert fitting_side(boxes(40, 1, 1)) == 40
 

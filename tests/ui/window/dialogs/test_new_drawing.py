@@ -38,3 +38,16 @@ def test_where_nothing_is_known_nothing_is_said_and_the_model_stays(qtbot: QtBot
     assert made.observed.shape == (30, 30)
     assert made.model == UNKNOWN
     assert made.fills.text() == ""
+
+
+def test_models_that_are_known_late_are_offered_and_a_chosen_size_stays(qtbot: QtBot) -> None:
+    made = dialog(qtbot, "")
+    assert made.observed.shape == (30, 30)
+    made.offer([SMALL, LARGE], "large")
+    assert made.observed.shape == (128, 128)
+    assert made.fills.text() == "large fills figures of 6 to 200 pixels."
+    chosen = dialog(qtbot, "")
+    chosen.width_box.setValue(64)
+    chosen.offer([SMALL, LARGE], "small")
+    assert chosen.observed.shape == (30, 64)
+    assert chosen.model == LARGE
