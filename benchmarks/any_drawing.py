@@ -1,4 +1,4 @@
-"""How well a grid model fills drawings of any size: scores by octave, circles, stars, hand-drawn shapes, hints, time.
+"""How well a grid model fills drawings of any size: scores by octave, letters, stars, hand-drawn shapes, hints, time.
 
     python benchmarks/any_drawing.py [MODEL] [--figures N] [--start flat|coarse] [--part NAME ...] [--json FILE]
 
@@ -176,6 +176,25 @@ def plain(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]) 
                 show(f"{maker.__name__} {size} px {name}", scores, results)
 
 
+def letters(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]) -> None:
+    """Letters and numbers of a printed face, which no training has seen, filled and with the digits' noise."""
+    signs = "ABCDGHKLMNOPQRSTUXZabdegopqs0245689&"
+    for number, (low, high, canvas) in enumerate(OCTAVES):
+        scenes = []
+        for index in range(options.figures if canvas <= 100 else max(4, options.figures * 40 // canvas)):
+            draw = draws(900, number, index)
+            size = math.exp(draw.uniform(math.log(low), math.log(high)))
+            sheet = Image.new("L", (canvas, canvas), 0)
+            thick, font = max(1, int(size / 14)), ImageFont.load_default(1.25 * size)
+            middle = canvas / 2 + draw.uniform(-2, 2, 2)
+            sign = signs[int(draw.integers(len(signs)))]
+            ImageDraw.Draw(sheet).text(tuple(middle), sign, fill=255, font=font, anchor="mm", stroke_width=thick)
+            scenes.append(FigureScene(np.asarray(sheet) > 127, []))
+        for name, deletion, density in (("noise", DELETION, DENSITY), ("clean", 0.0, 0.0)):
+            scores = each_score(model, pictures(scenes, deletion, density), options.iterations, options.start)
+            show(f"letters {low}-{high} px {name} ({len(scenes)})", scores, results)
+
+
 def hand(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]) -> None:
     """Drawn by a shaky hand on a canvas of 128, gaps of up to 2 pixels, lines partly doubled."""
     for low, high in ((8, 16), (16, 32), (32, 64), (64, 110)):
@@ -215,12 +234,12 @@ def hints(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]) 
 
 
 def seconds(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]) -> None:
-    """Time until no label belief moves by more than 0.01 in ten iterations, and no label changes afterwards."""
+    """CPU time until no label belief moves by more than 0.01 in ten iterations: other work on the machine adds none."""
     for canvas in (64, 128, 256):
         draw = draws(400, canvas)
         some = pictures([scene("blob", draw, 0.7 * canvas, canvas)], DELETION, DENSITY)
         Settling(model, some, options.start).log_beliefs(2)
-        began = time.perf_counter()
+        began = time.process_time()
         settling, old, iterations = Settling(model, some, options.start), None, 0
         while iterations < 500:
             iterations += 10
@@ -228,9 +247,9 @@ def seconds(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]
             if old is not None and float((new - old).abs().max()) < 0.01:
                 break
             old = new
-        spent = time.perf_counter() - began
+        spent = time.process_time() - began
         threads = torch.get_num_threads()
-        print(f"{canvas}×{canvas}: settled after {iterations} iterations, {spent:.2f} s on {threads} threads")
+        print(f"{canvas}×{canvas}: settled after {iterations} iterations, {spent:.2f} CPU s on {threads} threads")
         results[f"seconds {canvas}"] = [iterations, spent]
 
 
@@ -339,7 +358,7 @@ SUMMARY = (
     "keep `grid-border-64`."
 )
 DOUBT_ITERATIONS = 128
-PARTS = {part.__name__: part for part in (octaves, digits, plain, hand, hints, seconds, doubt)}
+PARTS = {part.__name__: part for part in (octaves, digits, plain, letters, hand, hints, seconds, doubt)}
 
 
 def main() -> None:

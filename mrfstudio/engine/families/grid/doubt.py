@@ -2,7 +2,7 @@
 
 Three numbers of a settled state say how well the model explains a picture:
 
-    unexplained = mean over seen contour pixels of 1 - b(CONTOUR)
+    unexplained = mean over seen contour pixels of 1 - b(CONTOUR), without short edges that the model knows as noise
     undecided   = part of the canvas where b(CONTOUR) < 1/2 and neither side has b >= DECIDED
     free energy = (log Z_empty - log Z_Bethe) / pixels of the canvas           nats for each of them
 
@@ -21,6 +21,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from mrfstudio.engine.families.grid.belief_propagation import GridMessages
+from mrfstudio.engine.families.grid.emission import SHORT
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
@@ -34,6 +35,7 @@ SMALLEST_CANVAS = 40 * 40
 """Pixels that a small canvas counts as: a figure that just fits in is no crowd of lines."""
 _EMPTY_SIDES = (16, 24, 40)  # three canvases fix area, border and corners
 _EMPTY_ITERATIONS = 60
+_SAME = 1e-3  # nats: evidence that differs by less from what the emission gives is the emission's
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ def _measured(model: GridMRF, evidence: Evidence, state: GridMessages, empty: fl
     bp = BeliefPropagation()
     log = evidence.log_potentials.reshape(-1, model.labels)
     seen = log[:, CONTOUR] > log[:, 1:].amax(1)
+    if model.short_edges:
+        seen &= ((log - model.log_emission[SHORT]).abs() > _SAME).any(1)
     count = int(seen.sum())
     if not count:
         return Explained(0.0, 0.0, 0.0, 0)

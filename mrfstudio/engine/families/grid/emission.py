@@ -1,12 +1,15 @@
 """What a pixel shows, and how likely each label shows it: a piece of a line, nothing, or a short edge.
 
 The noise of border ownership adds *short edges*: three pixels in a straight row that touch nothing else. A contour of
-which a fifth is missing has few pieces of just that form. So a model may give short edges a probability of their own:
+which a fifth is missing has few pieces of just that form. So a model may tell them apart:
 
-    e_i(label) = P(line | label), P(short | label) or 1 - both
+    e(line | label) = P(line | label)            e(nothing | label) = P(nothing | label)
+    e(short | label) = max(P(line | label), (P(short | label) / 12)^⅓)
 
-Then a piece of a line is next to certainly contour, and a short edge is contour only where its neighbours say so.
-What a pixel shows depends on its neighbours in the picture and on no label: evidence stays one factor for each pixel.
+A short edge is a piece of a contour whose next pixels are missing, which their own evidence says; or noise drew it as a
+whole, then each of its pixels stands for a third of the logarithm. (A pixel is part of twelve possible edges: three
+places in four directions.) So a piece of a line is next to certainly contour, and a short edge is where its neighbours
+say so. What a pixel shows depends on the picture and on no label: evidence stays one factor for each pixel.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ SHORT = 3
 """What a pixel of a short edge shows, besides `SEEN`, `UNSEEN` and `UNKNOWN`."""
 SMALLEST_PROBABILITY = 1e-10
 """An emission of exactly 0 would forbid a label for ever after one surprising pixel."""
-SMALLEST_SHORT = 1e-4
-"""No noise puts short edges inside a figure, and people do: three pixels must not outweigh all around them."""
+EDGES_AT_A_PIXEL = 12
+"""Short edges that a pixel can be part of: three places in four directions."""
 
 _NEAR = tuple((row, column) for row in (-1, 0, 1) for column in (-1, 0, 1) if (row, column) != (0, 0))
 _HALF = _NEAR[: len(_NEAR) // 2]  # one of each two opposite neighbours
@@ -64,35 +67,32 @@ def shown(observed: ArrayLike, with_short: bool) -> NDArray[np.uint8]:
 
 
 def checked(emission: ArrayLike | None, labels: int, with_short: bool) -> NDArray[np.float64]:
-    """An emission (labels,), or (2, labels) with short edges, of one's own; without one, all labels show the same."""
-    even = np.full((2, labels), 1 / 3) if with_short else np.full(labels, 1 / 2)
+    """An emission (labels,), or (3, labels) with short edges, of one's own; without one, all labels show the same."""
+    even = np.full((3, labels) if with_short else labels, 1 / 2)
     found = even if emission is None else np.array(emission, dtype=np.float64)
-    if found.shape == even.shape and (found > 0).all() and (np.atleast_2d(found).sum(0) < 1).all():
+    if found.shape == even.shape and ((found > 0) & (found < 1)).all():
         return found
-    each = " of lines and as many of short edges" if with_short else ""
+    each = " each of a line, of nothing and of a short edge" if with_short else ""
     raise GridError(f"The emission is {found.tolist()}: expected {labels} probabilities{each} between 0 and 1.")
 
 
 def log_table(emission: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log P(what is shown | label), (4, labels), by what `shown` gives.
+    """The logarithm of e(what is shown | label), (4, labels), by what `shown` gives.
 
-    `emission` is P(seen | label), (labels,), or P(line | label) and P(short | label), (2, labels).
+    `emission` is P(seen | label), (labels,), or e of a line, of nothing and of a short edge, (3, labels).
     """
-    rows = np.atleast_2d(emission)
-    return np.stack([np.log(rows[0]), np.log1p(-rows.sum(0)), np.zeros(rows.shape[1]), np.log(rows[-1])])
+    line, nothing, short = (emission, 1 - emission, emission) if emission.ndim == 1 else emission
+    return np.stack([np.log(line), np.log(nothing), np.zeros_like(line), np.log(short)])
 
 
 def estimated(labels: ArrayLike, noisy: ArrayLike, before: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The emission that makes `noisy` most likely where `labels`, (…, H, W) both, are true, in the form of `before`.
+    """The emission that `noisy` has where `labels`, (…, H, W) both, are true, in the form of `before`.
 
     A label that never occurs keeps its emission.
     """
-    rows = np.atleast_2d(before)
-    label, kinds = np.asarray(labels).ravel(), shown(noisy, len(rows) > 1).ravel()
-    total = np.bincount(label, minlength=rows.shape[1])
-    hits = np.stack([np.bincount(label[kinds == kind], minlength=rows.shape[1]) for kind in (SEEN, SHORT)[: len(rows)]])
-    fractions = np.concatenate([hits, total[None] - hits.sum(0)]) / np.maximum(total, 1)
-    fractions = np.clip(fractions, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
-    fractions[1:-1] = np.maximum(fractions[1:-1], SMALLEST_SHORT)
-    found = (fractions / fractions.sum(0))[: len(rows)]
-    return np.asarray(np.where(total > 0, found, rows).reshape(before.shape))
+    label, kinds = np.asarray(labels).ravel(), shown(noisy, before.ndim > 1).ravel()
+    total = np.bincount(label, minlength=before.shape[-1])
+    hits = [np.bincount(label[kinds == kind], minlength=len(total)) for kind in (SEEN, UNSEEN, SHORT)]
+    part = np.clip(np.stack(hits) / np.maximum(total, 1), SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    part[2] = np.maximum(part[0], (part[2] / EDGES_AT_A_PIXEL) ** (1 / 3))
+    return np.where(total > 0, part if before.ndim > 1 else part[0], before)

@@ -43,7 +43,7 @@ class GridMRF:
 
     `clones` are the states of each label, in the order of the labels; `weights` the free parameters: the potentials
     (matrices, S, S) themselves, or with tying `square` one number for each orbit, (orbits,). `emission` (labels,) is
-    P(contour seen | label), or with `short_edges` P(line | label) and P(short edge | label), (2, labels). `start` and
+    P(contour seen | label), or with `short_edges` (3, labels) for a line, nothing and a short edge. `start` and
     `iterations` are those that it was trained for: whether smaller copies of the canvas come first (`levels`), and how
     many iterations an answer takes. `sizes` are those of the smallest and the largest figures, in pixels, that it was
     seen to fill; `likeness` are the limits of what it knows (`doubt`).
@@ -200,7 +200,7 @@ class GridMRF:
             self.weights.add_(noise * drawn.to(self.weights.dtype))
 
     def estimate_emission(self, labels: ArrayLike, noisy: ArrayLike) -> np.ndarray:
-        """Set the emission to the maximum-likelihood fractions of `labels` and `noisy` (0 seen, 1 not), same shape.
+        """Set the emission to what `labels` and `noisy` (0 seen, 1 not), same shape, have.
 
         A label that never occurs keeps its emission.
         """
@@ -210,7 +210,7 @@ class GridMRF:
 
     @property
     def log_emission(self) -> Tensor:
-        """log P(what is shown | label), (4, labels): of a contour seen, of none, of nothing known, of a short edge."""
+        """log e(what is shown | label), (4, labels): of a contour seen, of none, of nothing known, of a short edge."""
         return torch.from_numpy(log_table(self.emission.numpy())).to(self.weights)
 
     def evidence_from_image(self, noisy: ArrayLike) -> Evidence:
@@ -352,7 +352,7 @@ class Grid(ModelPlan):
     def shapes(cls, hyperparameters: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         clones = [int(count) for count in hyperparameters["clones"]]
         states, matrices = sum(clones), int(hyperparameters["connectivity"]) // 2
-        emission = (2, len(clones)) if hyperparameters.get("short_edges") else (len(clones),)
+        emission = (3, len(clones)) if hyperparameters.get("short_edges") else (len(clones),)
         if hyperparameters["tying"] == "free":
             return {"weights": (matrices, states, states), "emission": emission}
         if states > MOST_TIED_STATES or min(clones, default=0) < 1:  # which entries share a number takes a table

@@ -23,7 +23,7 @@ from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
 
-EMISSION = [[0.75, 0.002, 0.001], [0.03, 0.03, 0.0001]]
+EMISSION = [[0.75, 0.002, 0.001], [0.2, 0.97, 0.99], [0.75, 0.1, 0.001]]
 
 
 def model(dtype: torch.dtype = torch.float32) -> GridMRF:
@@ -87,18 +87,21 @@ def test_the_window_and_the_command_give_the_same_evidence() -> None:
     read = grid.evidence_from_image(observed).log_potentials
     torch.testing.assert_close(painted[:9], read[:9])
     assert (painted[9, 9] == 0).all()
-    np.testing.assert_allclose(read[2, 3].numpy(), np.log(EMISSION[1]), rtol=1e-5)
-    np.testing.assert_allclose(read[0, 0].numpy(), np.log(1 - np.sum(EMISSION, 0)), rtol=1e-4)
+    np.testing.assert_allclose(read[2, 3].numpy(), np.log(EMISSION[2]), rtol=1e-5)
+    np.testing.assert_allclose(read[0, 0].numpy(), np.log(EMISSION[1]), rtol=1e-5)
 
 
 def test_emission_is_estimated_for_lines_and_short_edges() -> None:
     noisy, labels = np.full((12, 12), UNSEEN, np.uint8), np.full((12, 12), OUT, np.uint8)
     labels[6], labels[8:] = CONTOUR, IN
     noisy[2, 2:5] = noisy[6, :9] = SEEN
-    found = estimated(labels, noisy, np.full((2, 3), 0.3))
-    np.testing.assert_allclose(found[:, CONTOUR], [0.75, 1e-4], rtol=1e-3)
-    np.testing.assert_allclose(found[:, OUT], [1e-10, 3 / 84], rtol=1e-3)
-    assert log_table(found).shape == (4, 3)
+    found = estimated(labels, noisy, np.full((3, 3), 0.3))
+    np.testing.assert_allclose(found[:, CONTOUR], [0.75, 0.25, 0.75])
+    np.testing.assert_allclose(found[:, OUT], [1e-10, 81 / 84, (3 / 84 / 12) ** (1 / 3)])
+    np.testing.assert_allclose(found[:2, IN], [1e-10, 1], atol=1e-9)
+    np.testing.assert_allclose(found, np.exp(log_table(found))[[SEEN, UNSEEN, SHORT]])
+    kept = estimated(labels[:6], noisy[:6], np.full((3, 3), 0.3))
+    assert (kept[:, [CONTOUR, IN]] == 0.3).all()
 
 
 def test_copies_keep_a_short_edge_only_where_a_contour_is_believed() -> None:
@@ -140,10 +143,10 @@ def test_a_file_keeps_short_edges_and_a_model_without_them_is_a_start(tmp_path: 
     grid.load_tensors(plain.tensors())
     assert bool((grid.weights == 1).all())
     torch.testing.assert_close(grid.emission, torch.tensor(EMISSION, dtype=torch.float64))
-    with pytest.raises(GridError, match="short edges"):
+    with pytest.raises(GridError, match="short edge"):
         GridMRF((3, 1, 1), short_edges=True, emission=[0.8, 0.03, 0.01])
     with pytest.raises(GridError, match="3 probabilities"):
-        GridMRF((3, 1, 1), short_edges=True, emission=[[0.8] * 3, [0.2] * 3])
+        GridMRF((3, 1, 1), short_edges=True, emission=[[0.8] * 3, [0.2] * 3, [1.2] * 3])
 
 
 def test_strength_weighs_a_short_edge() -> None:
