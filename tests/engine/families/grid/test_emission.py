@@ -9,9 +9,9 @@ import pytest
 import torch
 from scipy import ndimage
 
-from mrfstudio.engine.data.border_noise import CONTOUR, IN, OUT, SEEN
 from mrfstudio.engine.data.drawn.figure_drawing import any_kind, scene
 from mrfstudio.engine.data.drawn.figures import DENSITY, labelled, seen_of
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT, SEEN
 from mrfstudio.engine.families.contours import UNKNOWN, UNSEEN
 from mrfstudio.engine.families.grid.contours import GridContours
 from mrfstudio.engine.families.grid.emission import SHORT, estimated, log_table, short_edges, shown
