@@ -21,7 +21,7 @@ from mrfstudio.engine.families.grid.shape import GridError
 from mrfstudio.engine.files.model_file import save_model
 from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.inference.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
 EMISSION = [[0.75, 0.002, 0.001], [0.2, 0.97, 0.99], [0.75, 0.1, 0.001]]
 
