@@ -11,6 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.runtime.powers import exponential
+
 SATURATED = -8.0
 """The logarithm of a probability below which changes count as logarithms."""
 LOOSEST = 0.01
@@ -34,7 +36,9 @@ def largest_change(new: Tensor, old: Tensor, saturating: bool = True) -> Tensor:
     """
     if not new.numel():
         return new.new_zeros(())
-    return (changes(new, old) if saturating else (new.exp() - old.exp()).abs()).max()
+    if saturating:
+        return changes(new, old).amax()
+    return exponential(new).sub_(exponential(old)).abs_().amax()
 
 
 @torch.no_grad()
@@ -42,13 +46,13 @@ def largest_ratio_change(new: Tensor, old: Tensor, saturating: bool = True) -> T
     """The same of messages about two states, given as log-ratios z (…, n); the less probable state has log p ≈ -|z|."""
     if not new.numel():
         return new.new_zeros(())
-    found = (torch.sigmoid(new) - torch.sigmoid(old)).abs()
+    found = torch.sigmoid(new).sub_(torch.sigmoid(old)).abs_()
     if saturating:
         low = torch.minimum(new.abs(), old.abs())
         deep = (low > -SATURATED) & (torch.sign(new) == torch.sign(old)) & torch.isfinite(low)
         found = torch.where(deep, (new - old).abs() / (1 + new.abs()), found)
         found = torch.where(new.isinf() != old.isinf(), torch.ones_like(found), found)
-    return found.max()
+    return found.amax()
 
 
 @torch.no_grad()

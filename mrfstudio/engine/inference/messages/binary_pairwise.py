@@ -21,6 +21,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, BeliefPropagationOnGraph, Messages
 from mrfstudio.engine.inference.residuals import SATURATED, largest_ratio_change
+from mrfstudio.engine.runtime.powers import exponential
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,9 @@ class BinaryPairwise(BeliefPropagationOnGraph):
         totals = local + _incoming_sum(edges, z)
         half = edges.reverse_half
         # A message from s to t excludes what t said to s: the other half of z.
-        cavities = totals.index_select(-1, edges.senders) - torch.cat((z[..., half:], z[..., :half]), -1)
+        cavities = totals.index_select(-1, edges.senders)
+        cavities[..., :half].sub_(z[..., half:])
+        cavities[..., half:].sub_(z[..., :half])
         proposal = _transfer(model, edges, cavities, algorithm.temperature)
         residual = largest_ratio_change(proposal, z, _span(model) > -SATURATED)
         ratios = torch.lerp(proposal, z, algorithm.damping) if algorithm.damping else proposal
@@ -160,11 +163,11 @@ def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: 
     scaled = cavities if temperature == 1.0 else cavities / temperature
     if _span(model) / temperature < 20:
         # Beyond ±60 the cavity decides alone to within e^-40, so one exponential does for both p and q.
-        odds = torch.exp(scaled.clamp(-60, 60))
+        odds = exponential(scaled.clamp(-60, 60))
         one = torch.addcmul(linear[0, 1], linear[1, 1], odds)
         zero = torch.addcmul(linear[0, 0], linear[1, 0], odds)
     else:
-        p, q = torch.exp(-scaled.clamp(min=0)), torch.exp(scaled.clamp(max=0))
+        p, q = exponential(-scaled.clamp(min=0)), exponential(scaled.clamp(max=0))
         one = torch.addcmul(linear[0, 1] * p, linear[1, 1], q)
         zero = torch.addcmul(linear[0, 0] * p, linear[1, 0], q)
     ratio = torch.log(one / zero)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.residuals import SATURATED
+from mrfstudio.engine.runtime.powers import exponential
 
 
 class FactorMessages:
@@ -98,12 +99,15 @@ class FactorMessages:
         for block in blocks:
             peak = block.detach().amax(-2, keepdim=True)
             scaled = block - peak
-            weights.append(torch.exp(scaled if temperature == 1.0 else scaled / temperature))
+            weights.append(exponential(scaled if temperature == 1.0 else scaled / temperature))
         out = []
         for axis in range(len(blocks)):
             total = contract(table, weights, axis, weighted_sum)
-            message = torch.log(total) if temperature == 1.0 else temperature * torch.log(total)
-            out.append(_normalised(message).flatten(-2))
+            if temperature == 1.0:  # no table has zeros here, and the largest weight is 1: there is something to share
+                message = torch.log(total / total.sum(-2, keepdim=True))
+            else:
+                message = _normalised(temperature * torch.log(total))
+            out.append(message.flatten(-2))
         return out
 
     def _log_messages(self, number: int, blocks: list[Tensor], temperature: float) -> list[Tensor]:
