@@ -217,7 +217,7 @@ def _described(path: Path, header: dict[str, Any], kind: str | None) -> ModelFil
         raise ModelFileError(f"{path} is damaged: its description by MRF Studio cannot be read.") from problem
     held = {name: entry.get("shape") for name, entry in header.items() if name != "__metadata__"}
     if held != shapes:
-        odd = next(name for name in {**held, **shapes} if held.get(name) != shapes.get(name))
+        odd = next(name for name in {**held, **shapes} if held.get(name, ...) != shapes.get(name, ...))
         raise ModelFileError(f"{path} is damaged: tensor {odd!r} does not have the shape that its description says.")
     if kind is not None and found != kind:
         raise ModelFileError(f"{path} holds a model of kind {found!r}: expected one of kind {kind!r}.")

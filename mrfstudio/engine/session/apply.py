@@ -125,7 +125,7 @@ def _edited_document(runner: LaneRunner, document: Document, command: Command) -
     if isinstance(command, Restore):
         return command.document(runner.workspace.layers)
     if isinstance(command, Patch | PutLabels):
-        return command.apply(document)
+        return command.apply(document, runner.workspace.layers)
     after = runner.workspace.edited(document, command)
     if after is None:
         raise StudioError(f"The {runner.workspace.name} workspace does not know the command {type(command).__name__}.")

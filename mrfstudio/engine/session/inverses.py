@@ -99,8 +99,10 @@ class Patch(Command):
                 tiles.append(Tile(name, row, column, len(part), part.shape[1], zlib.compress(part.tobytes(), 1)))
         return cls(tuple(tiles))
 
-    def apply(self, document: Document) -> Document:
+    def apply(self, document: Document, specs: Iterable[LayerSpec]) -> Document:
+        """The document with the tiles; their values must be those of layers of `specs`."""
         changed: dict[str, np.ndarray] = {}
+        meant = _meant(specs)
         for tile in self.tiles:
             if tile.layer not in document.layers:
                 raise StudioError(f"A change of layer {tile.layer!r} does not fit: the document has no such layer.")
@@ -111,6 +113,7 @@ class Patch(Command):
             content = np.frombuffer(_unpacked(tile.content, window.nbytes), array.dtype)
             if window.shape != (tile.height, tile.width) or content.size != window.size:
                 raise StudioError(f"A change of layer {tile.layer!r} does not fit into an image of {document.shape}.")
+            _check_values(meant, tile.layer, content)
             window[...] = content.reshape(window.shape)
         return document.with_layers(changed)
 
@@ -128,8 +131,8 @@ class PutLabels(Command):
     labels: tuple[tuple[int, str, str], ...]
     patch: Patch
 
-    def apply(self, document: Document) -> Document:
-        return replace(self.patch.apply(document), labels=checked_labels(self.labels))
+    def apply(self, document: Document, specs: Iterable[LayerSpec]) -> Document:
+        return replace(self.patch.apply(document, specs), labels=checked_labels(self.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +155,8 @@ class Restore(Command):
         return cls(document.shape, packed, document.name, document.clamps, photo, labels)
 
     def document(self, specs: Iterable[LayerSpec]) -> Document:
-        """The document; layers must be those of `specs`."""
+        """The document; layers and their values must be those of `specs`."""
+        specs = tuple(specs)
         blank = blank_document(specs, (1, 1), self.name)
         types = {name: array.dtype for name, array in blank.layers.items()} | {"truth": np.dtype(np.uint8)}
         if self.layers.keys() | {"truth"} != types.keys():
@@ -162,13 +166,14 @@ class Restore(Command):
         height, width = self.shape
         if not (0 < height <= LARGEST_SIDE and 0 < width <= LARGEST_SIDE):
             raise StudioError(f"A document of {height} × {width} pixels was to be put back: there is no such size.")
-        unpacked = {}
+        unpacked, meant = {}, _meant(specs)
         for name, content in self.layers.items():
             size = height * width * types[name].itemsize
             raw = _unpacked(content, size)
             if len(raw) != size:
                 raise StudioError(f"Layer {name!r} of a document is damaged: it does not have {self.shape} pixels.")
             unpacked[name] = np.frombuffer(raw, types[name]).reshape(self.shape)
+            _check_values(meant, name, unpacked[name])
         truth = unpacked.pop("truth", None)
         layers = {name: frozen(array) for name, array in unpacked.items()}
         photo = None if self.photo is None else photo_of(self.photo, self.name)
@@ -212,6 +217,19 @@ def _unpacked(content: bytes, most: int) -> bytes:
         return zlib.decompressobj().decompress(content, most + 1)
     except zlib.error:
         raise StudioError("A stored part of the document is damaged: its compressed bytes cannot be read.") from None
+
+
+def _meant(specs: Iterable[LayerSpec]) -> dict[str, np.ndarray]:
+    """Which of all 256 values mean something in layers, and in the truth, which is like the first of them."""
+    known = {each.name: np.isin(np.arange(256), (*each.values, each.blank)) for each in specs}
+    return {**known, "truth": next(iter(known.values()))}
+
+
+def _check_values(meant: Mapping[str, np.ndarray], layer: str, values: np.ndarray) -> None:
+    """Raise `StudioError` where values of a layer mean nothing; those of strengths are above 0 and at most 1."""
+    fine = meant[layer][values] if layer in meant else (values > 0) & (values <= 1)
+    if not fine.all():
+        raise StudioError(f"A stored change of the layer {layer!r} holds values that mean nothing.")
 
 
 def _changed_tiles(before: np.ndarray, after: np.ndarray) -> list[tuple[int, int]]:

@@ -92,6 +92,8 @@ class Workspace:
         truth = np.array(command.truth, np.uint8)
         if truth.shape != observed.shape:
             raise StudioError(f"The truth has shape {truth.shape}: expected that of the picture, {observed.shape}.")
+        if not self._known(truth):
+            raise StudioError(f"The truth goes up to {truth.max()}: expected values of the layer {self._first.name!r}.")
         return replace(document, truth=frozen(truth))
 
     def _checked(self, observed: np.ndarray, spec: LayerSpec) -> np.ndarray:
@@ -110,6 +112,14 @@ class Workspace:
         """The graph of a document, where a person can change it."""
         raise StudioError(f"The {self.name} workspace has no graph to change.")
 
+    @property
+    def _first(self) -> LayerSpec:
+        return self.layers[0]
+
+    def _known(self, truth: np.ndarray) -> bool:
+        """Whether a truth (height, width) has values of the first layer alone, whatever file it came from."""
+        return bool(np.isin(truth, (*self._first.values, self._first.blank)).all())
+
     def check(self, document: Document) -> None:
         """Raise `StudioError` if a document, read from a file, is none of this workspace."""
         blank = blank_document(self.layers, document.shape)
@@ -122,6 +132,8 @@ class Workspace:
         truth = document.truth
         if truth is not None and (truth.shape != document.shape or truth.dtype != np.uint8):
             raise StudioError("its truth has another size than its picture.")
+        if truth is not None and not self._known(truth):
+            raise StudioError(f"its truth goes up to {truth.max()}, which its pictures do not.")
         for spec in self.layers:
             strength = document.strength(spec.name)
             if not (np.isin(document.layers[spec.name], (*spec.values, spec.blank)).all() and (strength > 0).all()):

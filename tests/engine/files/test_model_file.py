@@ -180,6 +180,16 @@ def test_shapes_that_contradict_the_description_are_refused(path: Path) -> None:
     assert "tensor 'weight'" in refusal(path)
 
 
+def test_a_tensor_without_a_shape_that_nobody_described_is_refused(path: Path) -> None:
+    length = int.from_bytes(path.read_bytes()[:8], "little")
+    data = path.read_bytes()
+    header = json.loads(data[8 : 8 + length])
+    header["more"] = {"dtype": "F32", "shape": None, "data_offsets": [0, 0]}
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
+    assert "tensor 'more'" in refusal(path)
+
+
 def test_an_older_version_is_migrated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rewritten(path, format_version=0, card={"random_seed": 5})
     assert "format version 0" in refusal(path)
