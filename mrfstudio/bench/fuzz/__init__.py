@@ -25,6 +25,8 @@ AT_ONCE = 40
 """Cases of one reader after the other."""
 PATIENCE = 30.0
 """Seconds of the processor on one case after which a child hangs; the clock's do not count, machines are busy."""
+TELLING = 60.0
+"""Seconds between two words of how far it is."""
 BEGINNING = 600.0
 """Seconds in which it must be ready, with whole files of every kind, on a busy machine too."""
 
@@ -125,6 +127,7 @@ def run(minutes: float = MINUTES, first: int = 0, most: int | None = None, kept:
     at = dict.fromkeys(child.readers, first)
     seen: dict[tuple[str, str], int] = {}
     began, counted = time.monotonic(), 0
+    told = began
     try:
         while time.monotonic() - began < 60 * minutes and (most is None or counted < most):
             reader = min(spent, key=spent.__getitem__)
@@ -135,6 +138,9 @@ def run(minutes: float = MINUTES, first: int = 0, most: int | None = None, kept:
             spent[reader] += max(taken, 1e-3)
             for each in found:
                 _keep(child, folder, reader, each, seen)
+            if time.monotonic() - told > TELLING:  # a run that is ended from outside has been counted too
+                told = time.monotonic()
+                print(f"{counted} cases, {len(seen)} findings", file=sys.stderr, flush=True)
     finally:
         child.close()
     report.add("cases", float(counted))
