@@ -28,10 +28,12 @@ QToolButton:hover { background: $raised; }
 QToolButton:pressed, QToolButton:checked { background: $accent_soft; }
 QToolButton:checked { border-color: $accent; }
 QToolButton:focus { border-color: $focus; }
+QToolButton:checked:focus { border-color: $text; }
 QToolButton[role="tool"] { padding: ${p2}px ${p4}px; }
 QToolButton::menu-indicator { image: none; }
 QToolButton[role="small"] { border: 1px solid $border; border-radius: ${p4}px; padding: 0 ${p4}px; color: $muted; }
 QToolButton[role="small"]:checked { border-color: $accent; color: $text; }
+QToolButton[role="small"]:focus { border-color: $text; color: $text; background: $accent_soft; }
 
 QPushButton { border: 1px solid $outline; border-radius: ${p6}px; padding: ${p5}px ${p12}px; background: $surface; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
@@ -124,7 +126,11 @@ QTableView, QListView { border: 1px solid $border; border-radius: ${p4}px; backg
 QTableView { gridline-color: $border; }
 QTreeView { border: 1px solid $border; border-radius: ${p4}px; background: $surface; }
 QTreeView::item { padding: ${p4}px; }
-QTableView:focus, QListView:focus { border-color: $focus; }
+QPlainTextEdit, QTextEdit { border: 1px solid $border; border-radius: ${p4}px; background: $surface; }
+QTableView:focus, QListView:focus, QTreeView:focus, QPlainTextEdit:focus, QTextEdit:focus { border-color: $focus; }
+QScrollArea[role="page"] { border: 1px solid transparent; }
+QScrollArea[role="page"]:focus { border-color: $focus; }
+QLabel:focus { background: $accent_soft; }
 
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="problem"] { color: $bad; }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from mrfstudio.ui.style.theme import px
@@ -40,6 +41,18 @@ class _Page:
     take_back: Callable[[], None] | None
 
 
+class ClosingTabs(QTabBar):
+    """Tabs whose current one Delete closes."""
+
+    closed = Signal(int)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.closed.emit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+
 class PageTabs(QWidget):
     """The canvas and pages beside it, with a tab each; the tabs show as soon as there is a page.
 
@@ -54,7 +67,8 @@ class PageTabs(QWidget):
         self.canvas = canvas
         self._pages: list[_Page] = []
         self._seen = ""
-        self.tabs = QTabBar()
+        self.tabs = ClosingTabs()
+        self.tabs.closed.connect(self._close_at)
         self.tabs.setAccessibleName("Pages of the workspace")
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
@@ -103,7 +117,7 @@ class PageTabs(QWidget):
         button.setText("×")
         button.setProperty("role", "small")
         button.setAccessibleName(f"Close {title}")
-        button.setToolTip(f"Close the page {title}.")
+        button.setToolTip(f"Close the page {title} (Delete, while the tabs have the focus).")
         button.clicked.connect(lambda: self.close_page(name))
         return button
 

@@ -6,7 +6,7 @@ Controls are right, curves below; single workspaces add their own.
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
 
 from mrfstudio.ui.style.theme import px, unit_of
 from mrfstudio.ui.widgets.pages import PageTabs
@@ -85,6 +85,14 @@ class Docks(QObject):
     def shown(self) -> list[QDockWidget]:
         """Extra docks that are there now."""
         return [each for each in self._owners if not each.isHidden()]
+
+    def tab_bars(self) -> list[QTabBar]:
+        """Where panels share a place: what chooses between them."""
+        direct = self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        bars = [bar for bar in direct if bar.isVisible() and bar.count() > 1]
+        for bar in bars:  # Qt makes them as they are needed
+            bar.setAccessibleName("Panels that share this place")
+        return bars
 
     def add(self, extra: ExtraDock, workspace: WorkspaceView) -> None:
         """One more panel, of a workspace."""

@@ -371,9 +371,10 @@ class MainWindow(PageHost, QMainWindow):
         self.tutor.choose()
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Tab: lesson, first card, canvas and what is around it, panels, controls, curves, corner of the menu bar."""
-        panels = (*self.docks.shown(), self.docks.controls, self.docks.curves)
-        return move_focus((self.tutor.guide, self.card, self.centre, *panels, self.menus.corner), next)
+        """Tab: message, lesson, first card, canvas and around it, panels, controls, curves, corner of the menu bar."""
+        panels = (*self.docks.shown(), self.docks.controls, self.docks.curves, *self.docks.tab_bars())
+        places = (self.message_bar, self.tutor.guide, self.card, self.centre, *panels, self.menus.corner)
+        return move_focus(places, next)
 
     # Dropped files ----------------------------------------------------------------------------------------------------
 

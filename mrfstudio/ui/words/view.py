@@ -171,7 +171,9 @@ class WordsView(QWidget):
         label = QLabel(wordWrap=True)
         label.setTextFormat(Qt.TextFormat.RichText)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
-        label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab goes to buttons; a page scrolls as a whole
+        # Tab goes to links and buttons; a page scrolls as a whole.
+        linked = any(run.link for run in block.runs)
+        label.setFocusPolicy(Qt.FocusPolicy.StrongFocus if linked else Qt.FocusPolicy.NoFocus)
         label.linkHovered.connect(lambda link: self._hovered(label, link))
         label.linkActivated.connect(self._followed)
         label.setProperty("role", "heading" if block.kind == "heading" else self._role)

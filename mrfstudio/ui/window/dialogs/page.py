@@ -33,6 +33,7 @@ class PageDialog(QDialog):
         inside.addStretch(1)
         self.area = VerticalScroll(holder, always=False)
         self.area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.area.setProperty("role", "page")  # with a ring while it has the focus
         self.area.setAccessibleName("Page")
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.back = QPushButton("&Back")

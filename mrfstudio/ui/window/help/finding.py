@@ -71,6 +71,7 @@ class ShortcutSheet(QDialog):
         content = QWidget()
         content.setLayout(columns)
         area = QScrollArea()
+        area.setProperty("role", "page")
         area.setAccessibleName("Keys and gestures")
         area.setWidget(content)
         area.setWidgetResizable(True)

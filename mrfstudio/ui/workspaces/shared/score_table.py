@@ -18,6 +18,7 @@ from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.badge import short, status_colour
 from mrfstudio.ui.widgets.lane_names import LETTERS, lane_colour, lane_title
+from mrfstudio.ui.widgets.table_keys import table_keys
 
 Index = QModelIndex | QPersistentModelIndex
 NOTHING = "–"
@@ -203,7 +204,7 @@ class ScoreTable(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setAlternatingRowColors(True)
         self.setShowGrid(False)
-        self.setTabKeyNavigation(False)
+        table_keys(self)
         self.setAccessibleName("Lanes against the reference")
         self.verticalHeader().hide()
         header = self.horizontalHeader()

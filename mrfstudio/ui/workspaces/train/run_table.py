@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from mrfstudio.engine.protocol.training import RunNote
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.table_keys import table_keys
 from mrfstudio.ui.workspaces.train.run_model import COLUMNS, SORT, RunModel
 
 NO_RUNS = (
@@ -127,7 +128,7 @@ class RunTable(QWidget):
         header.setStretchLastSection(True)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        view.setTabKeyNavigation(False)
+        table_keys(view)
         view.setAccessibleName("Runs")
         view.doubleClicked.connect(lambda _: self.show_chosen())
         view.activated.connect(lambda _: self.show_chosen())

@@ -76,6 +76,7 @@ class HowPanel(QWidget):
 
     def _lay_out(self) -> None:
         inner, area = QWidget(), QScrollArea()
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it takes it, and is scrolled to
         self._inner, self._rows = inner, QVBoxLayout(inner)
         rows = self._rows
         rows.setContentsMargins(0, 0, 0, 0)

@@ -79,6 +79,7 @@ class MessageInspector(QWidget):
     def _scrolled(self) -> QScrollArea:
         """The plots, in a place of any height."""
         inner, area = QWidget(), QScrollArea()
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it takes it, and is scrolled to
         rows = QVBoxLayout(inner)
         rows.setContentsMargins(0, 0, 0, 0)
         for plot in self.plots:

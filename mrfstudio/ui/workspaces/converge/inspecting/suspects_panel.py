@@ -23,6 +23,7 @@ from mrfstudio.engine.protocol.frames import GraphFrame
 from mrfstudio.ui.style.theme import MinimumWidth, px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.elided import ElidedButton
+from mrfstudio.ui.widgets.table_keys import table_keys
 
 COLUMNS = ("Name", "Swing", "Period", "Change", "Energy", "Error")
 WIDEST = ("", "0.000", "12", "0.0e-00", "-00.0%", "0.000")
@@ -114,6 +115,7 @@ class SuspectsPanel(QWidget):
         table.setSortingEnabled(True)
         header.setSortIndicator(1, Qt.SortOrder.DescendingOrder)
         table.setAccessibleName("Suspects")
+        table_keys(table)
         table.itemSelectionChanged.connect(self._select)
 
     def _size_columns(self) -> None:

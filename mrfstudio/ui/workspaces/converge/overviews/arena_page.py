@@ -29,6 +29,7 @@ from mrfstudio.ui.plots.content import Content, PlotLine
 from mrfstudio.ui.plots.curve_plot import lane_paint
 from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.table_keys import table_keys
 
 COLUMNS = ("Graph", "Algorithm", "Error", "Estimate", "log Z error", "Seconds", "What it says")
 HELP = (
@@ -83,6 +84,7 @@ class ArenaPage(QWidget):
             assert item is not None
             item.setToolTip(text)
         table.setAccessibleName("Scores")
+        table_keys(table)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         table.verticalHeader().hide()
