@@ -23,11 +23,11 @@ from mrfstudio.ui.lessons.chooser import LessonChooser
 from mrfstudio.ui.widgets.pages import PageTabs
 from mrfstudio.ui.widgets.preview import PreviewDialog
 from mrfstudio.ui.widgets.table_keys import table_keys
-from mrfstudio.ui.window.bug_report_dialog import BugReportDialog
-from mrfstudio.ui.window.dialogs import NewDrawing, TextDialog
-from mrfstudio.ui.window.help import CommandPalette, ShortcutSheet
-from mrfstudio.ui.window.link_dialog import LinkDialog
-from mrfstudio.ui.window.page_dialog import PageDialog
+from mrfstudio.ui.window.dialogs.bug_report import BugReportDialog
+from mrfstudio.ui.window.dialogs.common import NewDrawing, TextDialog
+from mrfstudio.ui.window.dialogs.link import LinkDialog
+from mrfstudio.ui.window.dialogs.page import PageDialog
+from mrfstudio.ui.window.help.finding import CommandPalette, ShortcutSheet
 from mrfstudio.ui.workspaces.inpaint.crop_dialog import CropDialog
 from mrfstudio.ui.workspaces.segment.drawing_dialogs import GapDialog
 from mrfstudio.ui.workspaces.segment.example_dialog import ExampleDialog
