@@ -14,7 +14,8 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges, ising_grid
 from mrfstudio.engine.graphs.supports import UNDECIDED, possible_assignment, support_of
 from mrfstudio.engine.inference.algorithm import Algorithm, Unsupported
-from mrfstudio.engine.inference.exact.exact import Exact, contraction, exact_log_partition
+from mrfstudio.engine.inference.exact import contraction
+from mrfstudio.engine.inference.exact.exact import Exact, exact_log_partition
 from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
