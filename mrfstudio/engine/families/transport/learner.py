@@ -34,9 +34,9 @@ class Sinkhorn(Learner):
     loss_unit = "cost"
     of_batches = False
 
-    learning_rate: float = number(0.001, "How far one step goes.", low=0.0, low_open=True, high=1.0, logarithmic=True)
+    learning_rate: float = number(0.004, "How far one step goes.", low=0.0, low_open=True, high=1.0, logarithmic=True)
     batch_size: int = integer(128, "Points of the data in one step; as many are generated.", low=2, high=10_000)
-    epochs: float = number(40.0, "Passes over the training data.", low=0.0, low_open=True)
+    epochs: float = number(60.0, "Passes over the training data.", low=0.0, low_open=True)
     strength: float = number(
         0.05, "λ: how evenly mass is spread; small plans are sharp.", low=1e-4, high=100.0, logarithmic=True
     )
