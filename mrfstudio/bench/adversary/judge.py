@@ -43,7 +43,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "alpha-bp": ({"alpha": 0.2}, {"alpha": 1.4, "damping": 0.3}),
     "trw": ({"probabilities": "uniform"}, {"damping": 0.0}, {"memory": 0}),
     "gbp": ({"method": "messages"}, {"method": "auto"}, {"regions": "bethe"}),
-    "gibbs": ({"sampler": "metropolis"},),
+    "gibbs": ({"sampler": "metropolis"}, {"sampler": "trees"}),
     "join-graph": ({"bits": 2.0}, {"bits": 4.0, "damping": 0.5}),
     "residual-bp": ({"damping": 0.5}, {"patience": 10}),
     "sparse-tree": ({"rows": 100},),

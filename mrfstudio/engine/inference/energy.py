@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.messages.factor_messages import FactorMessages
-from mrfstudio.engine.inference.regions.tables import RegionTables
+
+if TYPE_CHECKING:  # regions load networkx, which who only sends messages need not wait for
+    from mrfstudio.engine.inference.regions.tables import RegionTables
 
 
 def bethe_log_partition(graph: FactorGraph, totals: Tensor, cavities: Tensor) -> Tensor:

@@ -1,9 +1,10 @@
 """Sampling: many chains at once, variables of one colour in one operation.
 
 Gibbs draws each variable from its conditional; Metropolis proposes a state, uniformly, and accepts it with
-probability min(1, p'/p). Marginals are frequencies over sweeps after the burn-in in one half of the chains; the other
-half decides when that is enough, so that stopping does not bias them. The standard error comes from the spread between
-chains, which are independent, so that it also counts slow mixing within a chain (`chains.py`).
+probability min(1, p'/p); `trees.py` draws whole trees. Marginals are frequencies over sweeps after the burn-in in one
+half of the chains; the other half decides when that is enough, so that stopping does not bias them. The standard error
+comes from the spread between chains, which are independent, so that it also counts slow mixing within a chain
+(`diagnostics.py`).
 
 Chains start at states drawn uniformly. With zeros a conditional is taken over those states that break the fewest
 factors: a chain leaves an impossible start and never goes back. Starts that break some are replaced by assignments that
@@ -33,6 +34,7 @@ from mrfstudio.engine.inference.samplers.diagnostics import (
     witnesses,
 )
 from mrfstudio.engine.inference.samplers.dominated import contenders
+from mrfstudio.engine.inference.samplers.trees import said_by_factors, swept_trees
 from mrfstudio.engine.inference.schedules import variable_colors
 from mrfstudio.engine.protocol.catalogue import choice, integer
 from mrfstudio.engine.registry import ALGORITHMS
@@ -64,7 +66,9 @@ class Gibbs(Algorithm):
     )
     burn_in: int = integer(100, "Sweeps that are thrown away at the beginning.", low=0, unit="sweeps")
     sampler: str = choice(
-        "gibbs", ("gibbs", "metropolis"), "How a variable is redrawn: from its conditional, or by proposals."
+        "gibbs",
+        ("gibbs", "metropolis", "trees"),
+        "How variables are redrawn: one from its conditional, one by proposals, or whole trees of them together.",
     )
     seed: int = integer(0, "The same seed gives the same samples.", low=0)
 
@@ -141,7 +145,8 @@ class Samples(ChainState):
             return "The chains are still too short to tell anything."
         # Frequencies of 0 and 1 alone: whatever keeps a variable there would keep it elsewhere just as well.
         counts = judges(self.counts)
-        moving = ((counts > 0) & (counts < self.counted)).any(0) | certain
+        # Of trees not visits are counted, and shares that are neither 0 nor 1 do not mean that a chain moved.
+        moving = (((counts > 0) & (counts < self.counted)).any(0) & self.moved[owners]) | certain
         moved = torch.zeros(len(self.moved), device=moving.device).index_add(0, owners, moving.float()) > 0
         if not bool(moved.all()):
             count = int((~moved).sum())
@@ -172,7 +177,25 @@ class GibbsOnGraph(Kernel):
         local = model.local_potentials(evidence)
         generator = torch.Generator(device=local.device)
         generator.set_state(state.generator)
-        chains = state.chains
+        visits = None
+        if algorithm.sampler == "trees":
+            chains, seen = swept_trees(model, local, state.chains, generator)
+        else:
+            chains, seen = self._swept(algorithm, model, local, state.chains, generator), None
+        if state.iteration >= algorithm.burn_in:
+            before = chains
+            chains, possible = _possible_chains(model, local, chains, generator)
+            # What a chain sees on the way out of the impossible says nothing.
+            if possible and (seen is None or chains is before):
+                here = torch.zeros_like(state.counts).scatter(1, model.packing.entry_of(chains), 1.0)
+                visits = here if seen is None else seen
+        after = state.swept(chains, visits, generator)
+        return after.judged(after.moved[model.packing.owners(model.device)], self._certain(model, evidence))
+
+    def _swept(
+        self, algorithm: Gibbs, model: FactorGraph, local: Tensor, chains: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """Chains (chains, variables) after every variable was redrawn by itself; `local` is packed, (size,)."""
         for variables in variable_colors(model):
             conditional = conditionals(model, local, chains)
             if algorithm.sampler == "metropolis":
@@ -181,13 +204,7 @@ class GibbsOnGraph(Kernel):
                 fresh = _categorical(model, conditional, generator)
             chains = chains.clone()
             chains[:, variables] = fresh[:, variables]
-        visits = None
-        if state.iteration >= algorithm.burn_in:
-            chains, possible = _possible_chains(model, local, chains, generator)
-            if possible:  # what a chain sees on the way out of the impossible says nothing
-                visits = torch.zeros_like(state.counts).scatter(1, model.packing.entry_of(chains), 1.0)
-        after = state.swept(chains, visits, generator)
-        return after.judged(after.moved[model.packing.owners(model.device)], self._certain(model, evidence))
+        return chains
 
     def beliefs(self, algorithm: Gibbs, model: FactorGraph, evidence: Evidence, state: Samples) -> Tensor:
         if state.counted == 0:  # still burning in: where the chains are now
@@ -276,7 +293,7 @@ def conditionals(model: FactorGraph, local: Tensor, chains: Tensor) -> Tensor:
     """
     if not model.groups:
         return local.expand(chains.shape[0], -1)
-    values = _heard(model, chains, [group.tables for group in model.groups])
+    values = said_by_factors(model, chains, [group.tables for group in model.groups])
     if not model.has_zeros:
         return local + model.packing.sum_incoming(values)
     broken = values.isneginf()
@@ -284,22 +301,6 @@ def conditionals(model: FactorGraph, local: Tensor, chains: Tensor) -> Tensor:
     fewest = [block.amin(-2, keepdim=True).expand_as(block).flatten(-2) for block in model.packing.by_block(counts)]
     totals = local + model.packing.sum_incoming(values.masked_fill(broken, 0.0))
     return totals.masked_fill(counts > torch.cat(fewest, -1), -torch.inf)
-
-
-def _heard(model: FactorGraph, chains: Tensor, tables: list[Tensor]) -> Tensor:
-    """What each factor's table says about each of its variables given the others, (chains, messages)."""
-    parts = []
-    for group, table in zip(model.groups, tables, strict=True):
-        table = table.contiguous()
-        flat, strides = table.reshape(-1), table.stride()
-        each = torch.arange(group.count, device=flat.device)
-        states = [chains[:, group.scopes[axis]] for axis in range(group.order)]
-        whole = each + sum(state * strides[axis] for axis, state in enumerate(states))  # (chains, n)
-        for axis, states_of_axis in enumerate(states):
-            rest = whole - states_of_axis * strides[axis]
-            own = torch.arange(group.shape[axis], device=flat.device) * strides[axis]
-            parts.append(flat[rest[:, None, :] + own[None, :, None]].flatten(1))
-    return torch.cat(parts, 1)
 
 
 def _categorical(model: FactorGraph, logits: Tensor, generator: torch.Generator) -> Tensor:
