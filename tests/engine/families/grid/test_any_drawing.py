@@ -67,14 +67,23 @@ def test_circles_of_every_size_fill_and_stay(model: GridMRF, size: int, canvas: 
         assert (inside(model, evidence, 500) == found).all()
 
 
-def test_noisy_figures_fill_for_the_most_part(model: GridMRF) -> None:
-    scores = []
-    for index in range(10):
+@pytest.mark.parametrize(
+    ("smallest", "largest", "canvas", "count"), [(8, 16, 28, 16), (16, 32, 48, 10), (40, 64, 88, 4)]
+)
+def test_noisy_figures_of_every_size_fill_and_stay(
+    model: GridMRF, smallest: float, largest: float, canvas: int, count: int
+) -> None:
+    scores, later = [], []
+    for index in range(count):
         draw = np.random.default_rng(np.random.SeedSequence(5, spawn_key=(index,)))
-        labels = labelled(scene(any_kind(draw), draw, float(draw.uniform(16, 32)), 48).figure)
-        noisy = seen_of(labels, draw, 0.2, DENSITY)
-        scores.append(overlap(inside(model, model.evidence_from_image(noisy)), labels))
-    assert np.mean(scores) > 0.8
+        labels = labelled(scene(any_kind(draw), draw, float(draw.uniform(smallest, largest)), canvas).figure)
+        evidence = model.evidence_from_image(seen_of(labels, draw, 0.2, DENSITY))
+        found = inside(model, evidence)
+        scores.append(overlap(found, labels))
+        if index < 3:
+            later.append(float((inside(model, evidence, 300) != found).mean()))
+    assert np.mean(scores) > (0.93 if smallest >= 16 else 0.85)
+    assert max(later) < 0.005
 
 
 def test_a_hint_fills_a_closed_contour_however_wide(model: GridMRF) -> None:
@@ -97,14 +106,15 @@ def test_two_hints_decide_a_drawing_with_a_gap(model: GridMRF) -> None:
 def test_soft_hints_weigh_by_their_strength(model: GridMRF) -> None:
     labels = circle(20, 40)
     seen = drawn(labels)
-    seen[16:25, 24:] = 1  # a wide gap: what the drawing means is open
+    seen[12:29, 24:] = 1  # a quarter is missing: what the drawing means is open
     shares = []
-    for strength in (0.5, 2.0, 6.0):
+    for strength in (0.5, 1.0, 2.0):
         log = model.evidence_from_image(seen).log_potentials.clone()
         log[18:23, 16:21, OUT] += strength
         shares.append(float(inside(model, Evidence(log))[labels == IN].mean()))
     assert shares[0] > 0.98
-    assert shares[0] > shares[1] + 0.05 > shares[2] + 0.08
+    assert shares[0] > shares[1] + 0.02
+    assert shares[1] > shares[2] + 0.1  # beyond the hinted pixels, which are 8 % of the inside
 
 
 def test_the_model_doubts_what_it_did_not_learn(model: GridMRF) -> None:
