@@ -41,6 +41,9 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 ELSEWHERE: Mapping[str, str] = {
     "hidden": "The panels of clones and of hidden units show it, and Train the inside of a model.",
     "energy": "The curve of the free energy shows it, where the algorithm has one.",
+    "message": "Messages are seen on graphs and between pixels, in Converge, Segment and Photograph.",
+    "coupling": "Of a model with hidden units, their panel shows it; of others the canvas does.",
+    "evidence": "Give some on the canvas to see it.",
     "control": "It is a parameter of another algorithm or learner than the one that is chosen.",
 }
 """Where to look for what is not on screen."""
