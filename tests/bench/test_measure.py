@@ -42,7 +42,7 @@ def test_works_take_turns() -> None:
 
 def test_every_script_of_a_peer_says_what_it_installs_and_does() -> None:
     scripts = bench.peers()
-    assert {"pgmax", "pgmpy"} <= {script.PEER.name for script in scripts}
+    assert {"pgmax", "pgmpy", "hmmlearn", "pot"} <= {script.PEER.name for script in scripts}
     for script in scripts:
         assert script.PEER.packages
         assert script.PEER.tasks
