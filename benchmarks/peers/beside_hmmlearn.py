@@ -54,8 +54,7 @@ def rival(inputs: Arrays) -> tuple[np.ndarray, float]:
 
     def answer() -> np.ndarray:
         chain = CategoricalHMM(n_components=STATES)
-        chain.startprob_, chain.transmat_ = inputs["start"], inputs["moves"]
-        chain.emissionprob_ = inputs["letters"]
+        vars(chain).update(startprob_=inputs["start"], transmat_=inputs["moves"], emissionprob_=inputs["letters"])
         return np.asarray(chain.predict_proba(seen, [LENGTH] * CHAINS))
 
     return answer(), best_seconds(answer)
