@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 
@@ -28,6 +28,13 @@ PACE_OVER = 64  # iterations that a lane's pace is taken over
 CACHED = 2  # documents whose evidence is kept: what is derived from it can be as large as messages of one direction
 
 log = logging.getLogger(__name__)
+
+
+class Spent(NamedTuple):
+    """Seconds of one iteration, by the clock and of the processor in its own thread."""
+
+    clock: float
+    processor: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +56,7 @@ class LaneRunner:
         # By identity of document and model, both kept alive here so that identities stay theirs.
         self._evidence: OrderedDict[int, tuple[Document, dict[int, tuple[Any, AnyEvidence]]]] = OrderedDict()
         self._views: dict[int, LaneView] = {}
-        self._pace: dict[tuple[int, str], deque[float]] = {}
+        self._pace: dict[tuple[int, str], deque[Spent]] = {}
 
     def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """What a document says to a model. Raises `ContradictoryEvidence`."""
@@ -114,7 +121,7 @@ class LaneRunner:
 
     def _step(self, point: TimelinePoint, lane: Lane, midway: State | None) -> Lane:
         iteration = point.iteration + 1
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.thread_time()
         try:
             state = self._next_state(point.document, lane, midway)
         except StudioError as error:
@@ -126,7 +133,7 @@ class LaneRunner:
             return _stopped(lane, f"An internal error, written to the log, stopped iteration {iteration}: {error}")
         residual = lane.algorithm.residual(state)
         taken = self._pace.setdefault((lane.number, lane.algorithm.name), deque(maxlen=PACE_OVER))
-        taken.append(time.perf_counter() - began)
+        taken.append(Spent(time.perf_counter() - began, time.thread_time() - busy))
         if math.isnan(residual):
             where = self._not_finite(point.document, lane, state)
             return _stopped(lane, f"Iteration {iteration} left the range of finite numbers at {where}; try damping.")
@@ -171,12 +178,17 @@ class LaneRunner:
     def pace(self, lane: Lane) -> float | None:
         """Seconds of one iteration of a lane, the median of the last ones; None before the first."""
         taken = self._pace.get((lane.number, lane.algorithm.name))
-        return statistics.median(taken) if taken else None
+        return statistics.median(each.clock for each in taken) if taken else None
+
+    def effort(self, lane: Lane) -> float | None:
+        """The same in seconds of the processor, which other programs on the machine do not make longer."""
+        taken = self._pace.get((lane.number, lane.algorithm.name))
+        return statistics.median(each.processor for each in taken) if taken else None
 
     def last_taken(self, lane: Lane) -> float | None:
         """Seconds of the newest iteration of a lane; None before the first."""
         taken = self._pace.get((lane.number, lane.algorithm.name))
-        return taken[-1] if taken else None
+        return taken[-1].clock if taken else None
 
     def _next_state(self, document: Document, lane: Lane, midway: State | None) -> State:
         """`midway`: the state of a step that was interrupted."""

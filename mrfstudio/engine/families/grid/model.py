@@ -211,7 +211,8 @@ class GridMRF:
     @property
     def log_emission(self) -> Tensor:
         """log e(what is shown | label), (4, labels): of a contour seen, of none, of nothing known, of a short edge."""
-        return torch.from_numpy(log_table(self.emission.numpy())).to(self.weights)
+        table = log_table(self.emission.detach().cpu().numpy())
+        return torch.as_tensor(table, dtype=self.weights.dtype, device=self.weights.device)
 
     def evidence_from_image(self, noisy: ArrayLike) -> Evidence:
         """Evidence (…, H, W, labels) of a contour image (…, H, W) in which 0 is a contour seen and 1 is not."""

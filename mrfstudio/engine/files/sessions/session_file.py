@@ -106,8 +106,11 @@ def session_image(session: Session, portable: bool = False) -> SessionImage:
 
 
 def seconds_again(session: Session) -> float:
-    """How long computing the present messages again would take; for ever where that is not known."""
-    paces = [session.timeline.runner.pace(lane) for lane in session.point.lanes if lane.stepped]
+    """How long computing the present messages again would take; for ever where that is not known.
+
+    Seconds of the processor: what a file holds must not depend on how busy the machine was.
+    """
+    paces = [session.timeline.runner.effort(lane) for lane in session.point.lanes if lane.stepped]
     known = [pace for pace in paces if pace is not None]
     return math.inf if len(known) < len(paces) else session.timeline.iteration * sum(known)
 

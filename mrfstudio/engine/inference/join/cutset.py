@@ -145,8 +145,10 @@ class Conditioned(State):
 class CutSetOnGraph(TableKernel):
     """A join tree for each joint state."""
 
+    on_cpu = "exact"
+
     def init(self, algorithm: CutSet, model: FactorGraph, evidence: Evidence) -> Conditioned:
-        nothing = torch.zeros(0, dtype=torch.float64)
+        nothing = torch.zeros(0, dtype=torch.float64, device="cpu")
         return Conditioned(0, nothing_changed(nothing), nothing)
 
     def resume(self, algorithm: CutSet, model: FactorGraph, evidence: Evidence, state: Conditioned) -> Conditioned:
@@ -210,7 +212,7 @@ def _solved(model: FactorGraph, problem: Reduced, cut: HeldVariables, number: in
     except Impossible:
         return None
     factors = [group_beliefs(layout, messages, group).double().flatten() for group in model.groups]
-    return torch.cat([torch.tensor([layout.log_z(messages)], dtype=torch.float64), singles, *factors])
+    return torch.cat([torch.tensor([layout.log_z(messages)], dtype=torch.float64, device="cpu"), singles, *factors])
 
 
 def _mean(one: Tensor, other: Tensor) -> Tensor:

@@ -64,8 +64,10 @@ def listed_tree(algorithm: SparseTree, model: FactorGraph, evidence: Evidence) -
 class SparseTreeOnGraph(TableKernel):
     """Lists of many lengths, one after the other, in numpy."""
 
+    on_cpu = "exact"
+
     def init(self, algorithm: SparseTree, model: FactorGraph, evidence: Evidence) -> Listing:
-        nothing = torch.zeros(0, dtype=torch.float64)
+        nothing = torch.zeros(0, dtype=torch.float64, device="cpu")
         return Listing(0, nothing_changed(nothing), nothing)
 
     def resume(self, algorithm: SparseTree, model: FactorGraph, evidence: Evidence, state: Listing) -> Listing:
@@ -80,8 +82,8 @@ class SparseTreeOnGraph(TableKernel):
                 f"more rows, or use auto."
             ) from None
         packed = model.pack(tree.problem.expanded(tree.marginals)).double().cpu()
-        found = torch.cat([torch.tensor([tree.log_z], dtype=torch.float64), packed])
-        return Listing(state.iteration + 1, torch.zeros(()), found)
+        found = torch.cat([torch.tensor([tree.log_z], dtype=torch.float64, device="cpu"), packed])
+        return Listing(state.iteration + 1, torch.zeros((), device="cpu"), found)
 
     def beliefs(self, algorithm: SparseTree, model: FactorGraph, evidence: Evidence, state: Listing) -> Tensor:
         if not len(state.messages):

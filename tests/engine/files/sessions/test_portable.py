@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import zipfile
 from pathlib import Path
@@ -11,9 +12,10 @@ import numpy as np
 import pytest
 
 from mrfstudio.engine.files.model_file import save_model
-from mrfstudio.engine.files.sessions.session_file import load_session, save_session
+from mrfstudio.engine.files.sessions.session_file import load_session, save_session, seconds_again
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.protocol.commands import NewGraph, Paint, SetImage, SetModel, Step
+from mrfstudio.engine.session import lane_runner
 from mrfstudio.engine.session.session import Session
 from mrfstudio.engine.workspaces.converge.workspace import GraphWorkspace
 from mrfstudio.engine.workspaces.segment.workspace import SegmentWorkspace
@@ -121,3 +123,14 @@ def test_a_generated_graph_is_saved_though_it_has_no_model_file(tmp_path: Path) 
     save_session(session, tmp_path / "a.mrfs")
     assert load_session(tmp_path / "a.mrfs").document.same(session.document)
     studio.close()
+
+
+def test_a_busy_machine_does_not_make_the_file_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = segment_session()
+    clock = itertools.count(0.0, 100.0)
+    monkeypatch.setattr(lane_runner.time, "perf_counter", lambda: next(clock))
+    session.apply(Step(3))
+    run(session)
+    lane = session.point.lanes[0]
+    assert session.timeline.runner.pace(lane) == 100.0
+    assert seconds_again(session) < 100.0
