@@ -171,7 +171,7 @@ class CutSetOnGraph(TableKernel):
         if done and not len(found):
             with contradictions(model):
                 raise Impossible(cut.variables[0] if cut.variables else next(iter(cut.rest.variables), 0))
-        residual = torch.tensor(0.0 if done else 1.0)
+        residual = torch.tensor(0.0 if done else 1.0, device="cpu")
         return Conditioned(state.iteration + 1, residual, found)
 
     def beliefs(self, algorithm: CutSet, model: FactorGraph, evidence: Evidence, state: Conditioned) -> Tensor:
