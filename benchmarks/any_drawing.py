@@ -324,9 +324,9 @@ def doubt(model: GridMRF, options: argparse.Namespace, results: dict[str, Any]) 
 
 
 def known_picture(stream: int, index: int) -> NDArray[np.uint8]:
-    """A held-out figure of any kind and size, with any noise, on a canvas of 64, 96 or 128."""
+    """A held-out figure of any kind and size, with any noise, on a canvas of 30, 64, 96 or 128."""
     draw = draws(stream, index)
-    canvas = int(draw.choice([64, 96, 128]))
+    canvas = int(draw.choice([30, 64, 96, 128]))
     source = Figures(canvas=canvas, largest=0.85 * canvas, hinted=0.0, seed=SEED + stream)
     return source.picture("test", index).noisy
 
