@@ -128,9 +128,11 @@ class Stepper:
         local = torch.tensor([result.weight, *(result.weight * value for value in values)], dtype=torch.float64)
         total = self.parallel.all_reduce(local).tolist()
         weight = total[0]
-        for parameter in parameters.values():
-            own = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad * result.weight
-            parameter.grad = self.parallel.all_reduce(own) / weight
+        moved_by = self.parallel.all_reduce(torch.tensor([float(p.grad is not None) for p in parameters.values()]))
+        for parameter, processes in zip(parameters.values(), moved_by.tolist(), strict=True):
+            if processes:  # one that no process has a gradient of stays without, as with one process
+                own = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad * result.weight
+                parameter.grad = self.parallel.all_reduce(own) / weight
         loss, *scalars = (value / weight for value in total[1:])
         return BatchResult(loss, weight, dict(zip(names, scalars, strict=True)), result.state)
 
