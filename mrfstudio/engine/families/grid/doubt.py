@@ -31,7 +31,7 @@ DECIDED = 0.8
 """The belief from which on a pixel is held to be inside, or outside."""
 PASS = 0.95
 """The part of known figures that must pass."""
-SMALLEST_CANVAS = 40 * 40
+SMALLEST_CANVAS = 48 * 48
 """Pixels that a small canvas counts as: a figure that just fits in is no crowd of lines."""
 _EMPTY_SIDES = (16, 24, 40)  # three canvases fix area, border and corners
 _EMPTY_ITERATIONS = 60
