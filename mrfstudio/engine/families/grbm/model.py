@@ -249,7 +249,7 @@ class GrbmPlan(ModelPlan):
             "first_order": 0.95,
             "clip_norm": 0.5,
             "averaging": 0.998,
-            "images_at_once": 1,
+            "images_at_once": 4,  # one at a time, two threads wait for each other's calls more than they compute
             "beta2": 0.999,
         }
     }
