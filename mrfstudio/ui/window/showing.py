@@ -77,6 +77,7 @@ class Showing(QObject):
         if window.controller.newest is not None:
             stage.set_frame(window.controller.newest)
         stage.setToolTip("")
+        stage.setGeometry(window.screen().geometry())  # where no window manager makes it fill the screen
         stage.showFullScreen()
         stage.setFocus()
         stage.show_key(KEYS if slide is None else SLIDE_KEYS)
