@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
+import torch
 from PIL import Image, ImageDraw
 
 from mrfstudio.cli import main
@@ -41,13 +41,14 @@ def passed(words: list[str]) -> set[str]:
         if frame.f_code.co_name != "<module>":  # an import alone is no walk
             found.add(frame.f_code.co_filename)
 
-    threading.setprofile(note)  # pieces of a batch are computed on threads
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # threads that earlier tests have left would compute pieces of a batch unseen
     sys.setprofile(note)
     try:
         assert main(words) == 0
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        torch.set_num_threads(threads)
     return {Path(name).relative_to(PACKAGE).as_posix() for name in found if name.startswith(f"{PACKAGE}/")}
 
 

@@ -45,9 +45,8 @@ def test_every_number_that_a_page_or_lesson_writes_is_a_parameter() -> None:
 
 
 def test_in_segment_every_symbol_lights_something(studio: Studio) -> None:
-    for symbol in SYMBOLS:
-        seen, _ = lit(studio, symbol, "d")
-        assert seen, symbol
+    for symbol in SYMBOLS:  # plots and the form of parameters come after the first picture
+        studio.qtbot.waitUntil(lambda symbol=symbol: lit(studio, symbol, "d")[0])
     _, places = lit(studio, "control", "d")
     assert [place.property("topic") for place in places] == ["parameter/damping"]
     assert lit(studio, "energy")[1] == [studio.segment.curves.curves.plots["log_partition"]]
@@ -72,8 +71,7 @@ def test_where_the_curves_are_closed_the_energy_is_nowhere(studio: Studio) -> No
     studio.window.docks.curves.hide()
     assert lit(studio, "energy") == (False, [])
     studio.window.docks.curves.show()
-    QApplication.processEvents()
-    assert lit(studio, "energy")[0]
+    studio.qtbot.waitUntil(lambda: lit(studio, "energy")[0])
     lit(studio, "")
 
 
@@ -130,5 +128,5 @@ def test_on_a_graph_every_symbol_lights_something(studio: Studio, symbol: str) -
     studio.window.show_workspace("graph")
     studio.until(lambda: studio.controller.newest is not None and studio.frame.graph is not None)
     studio.settle()
-    assert lit(studio, symbol)[0]
+    studio.qtbot.waitUntil(lambda: lit(studio, symbol)[0])
     lit(studio, "")
