@@ -129,4 +129,4 @@ def test_on_a_graph_every_symbol_lights_something(studio: Studio, symbol: str) -
     studio.until(lambda: studio.controller.newest is not None and studio.frame.graph is not None)
     studio.settle()
     studio.qtbot.waitUntil(lambda: lit(studio, symbol)[0])
-    lit(studio, "")
+    assert lit(studio, "") == (False, [])
