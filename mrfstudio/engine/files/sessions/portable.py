@@ -68,7 +68,7 @@ def _models_named(described: Mapping[str, Any]) -> list[str]:
     named = [lane.get("model") for lane in described["origin"]["lanes"]]
     named += [entry["model"] for entry in described["log"] if "model" in entry]
     named += [clamp[0] for clamp in described["origin"].get("clamps", ())]
-    return list(dict.fromkeys(name for name in named if isinstance(name, str)))
+    return list(dict.fromkeys(name for name in named if isinstance(name, str) and name))  # "" is the usual one
 
 
 def _renamed(described: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -11,18 +11,17 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.families.pixels import PIXELS, Grey, clamp_log_odds, pixels_of
-from mrfstudio.engine.files.open_model import first_fitting, named_models, open_fitting
 from mrfstudio.engine.graphs.evidence import AnyEvidence
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from mrfstudio.engine.protocol.commands import AddNoise, ClampUnit, Command, SetImage
 from mrfstudio.engine.protocol.errors import StudioError
-from mrfstudio.engine.runtime.device import placed
 from mrfstudio.engine.session.document import GREY, STRENGTH, Document, LayerSpec, frozen
 from mrfstudio.engine.session.label_pictures import THUMBNAIL, VisiblePart
 from mrfstudio.engine.session.painting import painted
-from mrfstudio.engine.workspaces.workspace import LaneView, Workspace, digest
+from mrfstudio.engine.workspaces.named_models import NamedModels
+from mrfstudio.engine.workspaces.workspace import LaneView
 
 KNOWN, UNKNOWN = 0, 1
 """What the layer `mask` holds."""
@@ -34,7 +33,7 @@ SWEEPS = 5
 NAMES = ("mean", "deviation", "mistake", "difference", "sample", "units", "held")
 
 
-class InpaintWorkspace(Workspace):
+class InpaintWorkspace(NamedModels):
     """Documents have `picture` (grey levels) and `mask` (1 unknown, 0 known; a known pixel may be soft).
 
     Pictures, (h, w) float32 in grey levels from 0 to 1 unless said otherwise: `mean` and `deviation` of the beliefs,
@@ -43,13 +42,14 @@ class InpaintWorkspace(Workspace):
     """
 
     name = "inpaint"
+    part = PIXELS
     layers = (LayerSpec("picture", 128, GREY, soft=()), LayerSpec("mask", KNOWN, (KNOWN, UNKNOWN), soft=(KNOWN,)))
     limits = Limits(iterations=50, tolerance=1e-4)
     largest_side = 256
     shape = (28, 20)
 
     def __init__(self, models: Mapping[str, Any] | None = None) -> None:
-        self._models: dict[str, Any] = dict(models or {})
+        super().__init__(models)
         self._chains: dict[int, tuple[AnyEvidence, Gibbs, Any, int]] = {}
 
     # Documents --------------------------------------------------------------------------------------------------------
@@ -83,31 +83,9 @@ class InpaintWorkspace(Workspace):
 
     # Models and evidence ----------------------------------------------------------------------------------------------
 
-    def load(self, name: str) -> Any:
-        if name not in self._models:
-            model = open_fitting(name, PIXELS)
-            pixels_of(model).shape(model)  # refuses models of rows
-            self._models[name] = placed(model)
-        return self._models[name]
-
-    def name_of(self, model: Any) -> str:
-        """The name that a model was loaded by."""
-        return next((name for name, known in self._models.items() if known is model), "")
-
-    def knows(self, name: str) -> bool:
-        return name in self._models or name in named_models()
-
-    def model_like(self, name: str, checksum: str) -> str | None:
-        if name in named_models():
-            return name
-        same = (known for known, model in self._models.items() if self.fingerprint(model) == checksum)
-        return next(same, None)
-
-    def stand_in(self) -> str:
-        return next(iter(self._models), None) or first_fitting(PIXELS)
-
-    def fingerprint(self, model: Any) -> str:
-        return digest(tensor.detach().cpu().numpy() for tensor in model.tensors().values())
+    def made(self, name: str, trained: Any) -> Any:
+        pixels_of(trained).shape(trained)  # refuses models of rows
+        return super().made(name, trained)
 
     def evidence(self, document: Document, model: Any) -> AnyEvidence:
         """Known pixels by their grey level and strength, and the hidden units that are held."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from torch import Tensor
 
 from mrfstudio.engine.families.scribbles import SCRIBBLES
 from mrfstudio.engine.graphs.evidence import AnyEvidence
@@ -14,14 +15,16 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.commands import Command, Fill, Label, SetImage, SetPhotograph
 from mrfstudio.engine.protocol.commands.photographs import LEANING
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.registry import Parts
 from mrfstudio.engine.session.document import Document, LayerSpec, blank_document, checked_labels, frozen
 from mrfstudio.engine.session.label_pictures import THUMBNAIL, VisiblePart
 from mrfstudio.engine.session.painting import painted
 from mrfstudio.engine.session.photo import photo_of
+from mrfstudio.engine.workspaces.named_models import NamedModels
 from mrfstudio.engine.workspaces.photograph import looks
 from mrfstudio.engine.workspaces.photograph.algorithm import PhotographModel, Photographs, StrokeEvidence
 from mrfstudio.engine.workspaces.photograph.examples import EXAMPLE_LABELS
-from mrfstudio.engine.workspaces.workspace import LaneView, Workspace, digest
+from mrfstudio.engine.workspaces.workspace import LaneView
 
 MODEL = "scribbles"
 MOST_LABELS = 12
@@ -35,19 +38,20 @@ LEAST_LEFT = 0.001
 """Part of the pixels that a fill leaves without a stroke, at least: holes in a scribble close nothing off."""
 
 
-class PhotographWorkspace(Workspace):
+class PhotographWorkspace(NamedModels):
     """Documents have a photograph, labels and the layer `strokes` (0 nothing, else a label's number, soft + LEANING).
 
     Pictures are those of `looks`.
     """
 
     name = "photograph"
+    part: ClassVar[Parts[Any]] = SCRIBBLES
     layers = (LayerSpec("strokes", 0, (*range(MOST_LABELS + 1), *SOFT_NUMBERS), hard=True),)
     limits = Limits(iterations=1000, tolerance=1e-6)
     undo_memory = 96_000_000  # what does not fit is computed again from the strokes, which takes a second or two
 
-    def __init__(self) -> None:
-        self._models = {MODEL: PhotographModel()}
+    def __init__(self, models: Mapping[str, Any] | None = None) -> None:
+        super().__init__({MODEL: PhotographModel()} if models is None else models)
         self._photographs = Photographs()
 
     # Documents --------------------------------------------------------------------------------------------------------
@@ -101,21 +105,14 @@ class PhotographWorkspace(Workspace):
 
     # Models and evidence ----------------------------------------------------------------------------------------------
 
-    def load(self, name: str) -> PhotographModel:
-        if name not in self._models:
-            from mrfstudio.engine.files.open_model import open_fitting
+    def made(self, name: str, trained: Any) -> Any:
+        return PhotographModel(trained)
 
-            self._models[name] = PhotographModel(open_fitting(name, SCRIBBLES))
-        return self._models[name]
+    def tensors(self, model: Any) -> Mapping[str, Tensor]:
+        return super().tensors(model.network)
 
-    def forget(self, name: str) -> None:
-        """Read a model anew when it is next asked for: its file has changed."""
-        self._models.pop(name, None)
-
-    def fingerprint(self, model: PhotographModel) -> str:
-        if model.network is None:
-            return MODEL
-        return digest(tensor.numpy() for tensor in model.network.tensors().values())
+    def fingerprint(self, model: Any) -> str:
+        return MODEL if model.network is None else super().fingerprint(model)
 
     def evidence(self, document: Document, model: Any) -> AnyEvidence:
         if document.photo is None:

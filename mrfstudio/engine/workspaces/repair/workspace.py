@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mrfstudio.engine.families.repairs import NOTHING, REPAIRS
-from mrfstudio.engine.files.open_model import open_fitting
 from mrfstudio.engine.graphs.evidence import AnyEvidence
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.run import Limits
@@ -19,6 +19,7 @@ from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.session.document import Document, frozen
 from mrfstudio.engine.session.label_pictures import THUMBNAIL, VisiblePart
 from mrfstudio.engine.session.painting import painted
+from mrfstudio.engine.workspaces.named_models import NamedModels
 from mrfstudio.engine.workspaces.photograph.workspace import PhotographWorkspace
 from mrfstudio.engine.workspaces.repair.algorithm import (
     DAMAGED,
@@ -30,7 +31,7 @@ from mrfstudio.engine.workspaces.repair.algorithm import (
     answer,
 )
 from mrfstudio.engine.workspaces.repair.dust import Dust
-from mrfstudio.engine.workspaces.workspace import LaneView, digest
+from mrfstudio.engine.workspaces.workspace import LaneView
 
 LABELS = ((DAMAGED, "Damage", "#d55e00"), (DOUBTFUL, "Doubtful", "#56b4e9"))
 WHITE = 255
@@ -48,11 +49,11 @@ class RepairWorkspace(PhotographWorkspace):
     """
 
     name = "repair"
+    part = REPAIRS
     limits = Limits(iterations=1000, tolerance=0.0)
 
     def __init__(self, models: Mapping[str, Any] | None = None) -> None:
-        super().__init__()
-        self._repairers = {name: RepairModel(model) for name, model in (models or {}).items()}
+        super().__init__({name: RepairModel(model) for name, model in (models or {}).items()})
         self.dust = Dust()
 
     # Documents --------------------------------------------------------------------------------------------------------
@@ -75,25 +76,30 @@ class RepairWorkspace(PhotographWorkspace):
 
     # Models and evidence ----------------------------------------------------------------------------------------------
 
-    def load(self, name: str) -> RepairModel:  # type: ignore[override]  # another kind than that of cut-outs
-        if name not in self._repairers:
-            self._repairers[name] = RepairModel(open_fitting(name, REPAIRS))
-        return self._repairers[name]
+    def made(self, name: str, trained: Any) -> Any:
+        return RepairModel(trained)
+
+    def tensors(self, model: Any) -> Mapping[str, Tensor]:
+        tensors: Mapping[str, Tensor] = model.trained.tensors()
+        return tensors
+
+    def fingerprint(self, model: Any) -> str:
+        return NamedModels.fingerprint(self, model)
+
+    def stand_in(self) -> str:
+        from mrfstudio.engine.tasks.repair import default_repairer
+
+        return next(iter(self._models), None) or default_repairer()
 
     def judge(self, name: str) -> Any:
         """The trained model that says what is improbable; without a name the usual one."""
-        from mrfstudio.engine.tasks.repair import default_repairer
-
-        return self.load(name or next(iter(self._repairers), "") or default_repairer()).trained
-
-    def fingerprint(self, model: Any) -> str:
-        return digest(tensor.detach().numpy() for tensor in model.trained.tensors().values())
+        return self.load(name or self.stand_in()).trained
 
     def evidence(self, document: Document, model: Any) -> AnyEvidence:
         if document.photo is None:
             raise StudioError("The repair workspace shows photographs: open one.")
-        name = next((known for known, loaded in self._repairers.items() if loaded is model), "")
-        return DamageEvidence(document.photo, document.layers["strokes"], held_component(document, name))
+        held = held_component(document, self.name_of(model))
+        return DamageEvidence(document.photo, document.layers["strokes"], held)
 
     def remark(self, model: Any, evidence: AnyEvidence, state: State) -> str:
         """That a hole is filled in with guesses, where the windows themselves are that unsure."""

@@ -13,27 +13,27 @@ from torch import Tensor
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, LABEL_NAMES, OUT, SEEN, UNSEEN, seeded_noise
 from mrfstudio.engine.families.contour_scores import segmentation_scores
 from mrfstudio.engine.families.contours import CONTOURS, UNKNOWN, contours_of
-from mrfstudio.engine.files.open_model import first_fitting, named_models, open_fitting
 from mrfstudio.engine.graphs.evidence import AnyEvidence, Evidence
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.commands import WIDEST_GAP, AddNoise, CloseGaps, Command, Thin
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import NO_HINT
-from mrfstudio.engine.runtime.device import placed
 from mrfstudio.engine.session.document import Document, LayerSpec, frozen
 from mrfstudio.engine.session.label_pictures import VisiblePart
-from mrfstudio.engine.workspaces.workspace import LabelWorkspace, LaneView, digest, hint_potentials
+from mrfstudio.engine.workspaces.named_models import NamedModels
+from mrfstudio.engine.workspaces.workspace import LabelWorkspace, LaneView, hint_potentials
 
 SMALL, LARGE = 20_000, 300_000
 """Pixels × states up to which log Z is computed at every iteration, and at every third: it costs as much as one."""
 LISTED = 12  # clones of a pixel that an inspector lists
 
 
-class SegmentWorkspace(LabelWorkspace):
+class SegmentWorkspace(NamedModels, LabelWorkspace):
     """Documents have `observed` (0 contour seen, 1 not, 2 unknown) and `hints` (a label, or `NO_HINT`)."""
 
     name = "segment"
+    part = CONTOURS
     layers = (
         LayerSpec("observed", UNSEEN, (SEEN, UNSEEN, UNKNOWN)),
         LayerSpec("hints", NO_HINT, (CONTOUR, OUT, IN)),
@@ -42,7 +42,7 @@ class SegmentWorkspace(LabelWorkspace):
     limits = Limits(iterations=15, tolerance=1e-4)
 
     def __init__(self, models: Mapping[str, Any] | None = None) -> None:
-        self._models: dict[str, Any] = dict(models or {})
+        super().__init__(models)
         self._ownership: dict[int, tuple[Any, NDArray[np.float32]]] = {}
 
     # Documents --------------------------------------------------------------------------------------------------------
@@ -70,35 +70,17 @@ class SegmentWorkspace(LabelWorkspace):
 
     # Models and evidence ----------------------------------------------------------------------------------------------
 
-    def load(self, name: str) -> Any:
-        if name not in self._models:
-            model = open_fitting(name, CONTOURS)
-            if tuple(model.label_names) != LABEL_NAMES:
-                names = ", ".join(model.label_names)
-                raise StudioError(f"The model {name} has the labels {names}: expected {', '.join(LABEL_NAMES)}.")
-            self._models[name] = placed(model)
-        return self._models[name]
+    def made(self, name: str, trained: Any) -> Any:
+        if tuple(trained.label_names) != LABEL_NAMES:
+            names = ", ".join(trained.label_names)
+            raise StudioError(f"The model {name} has the labels {names}: expected {', '.join(LABEL_NAMES)}.")
+        return super().made(name, trained)
 
     def iterations(self, model: Any) -> int:
         return contours_of(model).iterations(model) or self.limits.iterations
 
     def remark(self, model: Any, evidence: AnyEvidence, state: State) -> str:
         return contours_of(model).unlike(model, evidence, state) or ""
-
-    def knows(self, name: str) -> bool:
-        return name in self._models or name in named_models()
-
-    def model_like(self, name: str, checksum: str) -> str | None:
-        if name in named_models():
-            return name
-        same = (known for known, model in self._models.items() if self.fingerprint(model) == checksum)
-        return next(same, None)
-
-    def stand_in(self) -> str:
-        return next(iter(self._models), None) or first_fitting(CONTOURS)
-
-    def fingerprint(self, model: Any) -> str:
-        return digest(tensor.detach().cpu().numpy() for tensor in model.tensors().values())
 
     def evidence(self, document: Document, model: Any) -> Evidence:
         """What is observed, and hints, (H, W, labels) in the model's precision."""
