@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,12 +39,18 @@ class Axis(pg.AxisItem):
         self._letters = (40.0, 20.0)
         self._half = 8.0
         self._whole = False
+        self._names: tuple[str, ...] = ()
         self._specs: Any = None
 
     def count_whole(self, on: bool) -> None:
         """Whether only whole numbers have a meaning, such as of iterations."""
         if on != self._whole:
             self._whole, self.picture = on, None
+
+    def name_cells(self, names: Sequence[str]) -> None:
+        """Names in the middles of the cells 0 … n - 1, in place of numbers; none for numbers."""
+        if tuple(names) != self._names:
+            self._names, self.picture = tuple(names), None
 
     def dress(self, dress: Dress) -> None:
         metrics = pg.QtGui.QFontMetricsF(dress.font)
@@ -62,6 +69,8 @@ class Axis(pg.AxisItem):
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         low, high = min(minVal, maxVal), max(minVal, maxVal)
+        if self._names:
+            return [(1.0, self._named(low, high, size))]
         most = max(int(size / self._letters[0 if self.orientation in ("bottom", "top") else 1]), 2)
         if self._logarithmic():
             return [(1.0, log_ticks((low, high), most))]
@@ -72,6 +81,13 @@ class Axis(pg.AxisItem):
         if self._whole:
             values = [value for value in values if float(value).is_integer()] or values[:1]
         return [(1.0, values)]
+
+    def _named(self, low: float, high: float, size: float) -> list[float]:
+        """The middles of cells that have a name in sight, every second or third where they are narrow."""
+        across = self.orientation == "bottom"
+        least = self._letters[1] / 1.8 if not across else self._letters[0] / 6
+        step = max(1, math.ceil(least / max(size / max(high - low, 1e-9), 1e-9)))
+        return [cell + 0.5 for cell in range(0, len(self._names), step) if low <= cell + 0.5 <= high]
 
     def texts(self, low: float, high: float, size: float) -> list[str]:
         """The numbers on `size` pixels of a range."""
@@ -101,10 +117,8 @@ class Axis(pg.AxisItem):
         if specs is None:
             return None
         axis, lines, _ = specs
-        low, high = self.range
+        low, high = self.range  # the larger one first where heights count downwards
         across = self.orientation == "bottom"
-        view = self.linkedView()
-        turned = view is not None and view.yInverted() and not across
         texts, free = [], bounds.right() + self._half
         values = [
             value
@@ -127,7 +141,7 @@ class Axis(pg.AxisItem):
                 box, side = QRectF(left, bounds.top() + offset, wide.width(), wide.height()), Qt.AlignmentFlag.AlignLeft
                 free = left - offset
             else:
-                y = bounds.top() + (part if turned else 1 - part) * bounds.height()
+                y = bounds.top() + (1 - part) * bounds.height()
                 box = QRectF(bounds.left(), y - wide.height() / 2, bounds.width() - offset, wide.height())
                 side = Qt.AlignmentFlag.AlignRight
                 # A number without its first digits would be another number: too long a one loses its last.
@@ -136,4 +150,6 @@ class Axis(pg.AxisItem):
         return axis, lines, texts
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        if self._names:
+            return [self._names[int(value)] for value in values]
         return tick_texts(list(values), logarithmic=self._logarithmic())

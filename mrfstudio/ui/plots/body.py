@@ -26,7 +26,8 @@ from PySide6.QtWidgets import QWidget
 
 from mrfstudio.ui.plots.axes import smoothed, thinned, within
 from mrfstudio.ui.plots.axis_item import Axis, Dress
-from mrfstudio.ui.plots.content import DASHES, Content, Dots, PlotBars, PlotLine, PlotShapes, Range
+from mrfstudio.ui.plots.cells_item import CellsItem
+from mrfstudio.ui.plots.content import DASHES, Content, Dots, PlotBars, PlotLine, PlotPicture, PlotShapes, Range
 from mrfstudio.ui.plots.curve_item import CurveItem, on_pixels
 from mrfstudio.ui.style.colours import faded
 
@@ -88,13 +89,14 @@ class Body(pg.GraphicsView):
         self._levels: list[Any] = []
         self._marks: list[Any] = []
         self._notes: list[Any] = []
-        self._image = pg.ImageItem(axisOrder="row-major")
+        self._images: list[Any] = []
+        self._cells = CellsItem()
         self._present = pg.InfiniteLine(angle=90, movable=False)
         self._picture: QPixmap | None = None
-        for item, height in ((self._image, -10), (self._present, -1)):
+        for item, height in ((self._cells, -9), (self._present, -1)):
             item.setZValue(height)
             self.box.addItem(item, ignoreBounds=True)
-        self._drawn: Any = None
+        self._drawn: list[Any] = []
 
     def _place(self) -> None:
         self.setCentralItem(pg.GraphicsWidget())  # in place of one with a layout, see `_arrange`
@@ -133,9 +135,9 @@ class Body(pg.GraphicsView):
             set_room(room)
             axis.dress(dress)
         self._arrange()
-        self.left.setGrid(round(255 * 0.28) if dress.left else False)
+        self.left.setGrid(round(255 * 0.28) if dress.left and not self.content.rows else False)
         self.box.invertY(dress.inverted)
-        self._drawn = None
+        self._drawn = []
 
     # Drawing ----------------------------------------------------------------------------------------------------------
 
@@ -147,7 +149,7 @@ class Body(pg.GraphicsView):
         self.box.setRange(xRange=view.x, yRange=view.y, padding=0)
         content, shown = self.content, self.content.hidden
         lines = [line for line in content.lines if line.key not in shown and len(line.x)]
-        self._draw_picture()
+        self._draw_pictures()
         self._draw_lines(lines)
         self._draw_bars([bars for bars in content.bars if bars.key not in shown])
         self._draw_dots([dots for dots in content.dots if dots.key not in shown])
@@ -258,20 +260,31 @@ class Body(pg.GraphicsView):
                 brush=bars.paint(self._dress.colours),
                 pen=QPen(faded(self._dress.colours.text, 0.35), 0),
             )
+            item.setZValue(-3)  # behind the line of the present
 
     def _draw_dots(self, groups: Sequence[Dots]) -> None:
         items = self._fitting(self._dots, len(groups), lambda: pg.ScatterPlotItem(pxMode=True))
         for item, dots in zip(items, groups, strict=True):
-            colour = dots.paint(self._dress.colours)
-            pen = QPen(QColor(self._dress.colours.paper), 1) if dots.ring else QPen(Qt.PenStyle.NoPen)
-            brush: Any = colour
-            if dots.ring:
-                pen, brush = QPen(colour, 2 * self._dress.unit), None
-                pen.setCosmetic(True)  # symbols are drawn at size 1 and stretched
+            pen, brush = self._inks(dots)
             x, y = self._view.across(dots.x), self._view.upwards(dots.y)
             item.opts["useCache"] = len(x) > CACHED  # few points stay shapes in a drawing
-            item.setData(x=x, y=y, size=np.asarray(dots.sizes) * self._dress.unit, pen=pen, brush=brush)
+            sizes = np.asarray(dots.sizes) * self._dress.unit
+            item.setData(x=x, y=y, size=sizes, pen=pen, brush=brush, symbol=dots.symbol)
             item.setZValue(4)
+
+    def _inks(self, dots: Dots) -> tuple[QPen, Any]:
+        """Outline and filling of points; symbols are drawn at size 1 and stretched, so pens are cosmetic."""
+        colours = self._dress.colours
+        pen, brush = QPen(Qt.PenStyle.NoPen), dots.paint(colours)
+        if dots.ring:
+            return _hair(dots.paint(colours), width=2 * self._dress.unit), None
+        if dots.edge is not None:
+            pen = _hair(dots.edge(colours))
+        if dots.each is not None:
+            rows = dots.each(colours)
+            known = {row: pg.mkBrush(*row) for row in set(map(tuple, rows.tolist()))}  # few colours, many points
+            return pen, [known[tuple(row)] for row in rows.tolist()]
+        return pen, brush
 
     def _draw_shapes(self, shapes: Sequence[PlotShapes]) -> None:
         items = self._fitting(self._shapes, len(shapes), lambda: pg.PlotCurveItem(antialias=True, connect="pairs"))
@@ -283,20 +296,25 @@ class Body(pg.GraphicsView):
             item.setPen(pen)
             item.setZValue(-2)
 
-    def _draw_picture(self) -> None:
-        shown = self.content.picture
-        self._image.setVisible(shown is not None)
-        drawn = (shown, self._dress.colours.name)
-        if shown is None or self._drawn == drawn:
-            return
+    def _draw_pictures(self) -> None:
+        pictures = self.content.pictures
+        drawn = [(shown, self._dress.colours.name) for shown in pictures]
+        items = self._fitting(self._images, len(pictures), lambda: pg.ImageItem(axisOrder="row-major"))
+        for number, (item, shown) in enumerate(zip(items, pictures, strict=True)):
+            if number >= len(self._drawn) or self._drawn[number] != drawn[number]:
+                self._place_picture(item, shown)
         self._drawn = drawn
+        self._cells.show(next((shown for shown in pictures if shown.numbers is not None), None), self._dress)
+
+    def _place_picture(self, item: Any, shown: PlotPicture) -> None:
         pixels = np.ascontiguousarray(shown.colour(shown.values, self._dress.colours))
-        self._image.setImage(pixels, levels=None, autoLevels=False)
-        rows, columns = shown.values.shape
+        item.setImage(pixels, levels=None, autoLevels=False)
+        rows, columns = pixels.shape[:2]
         (left, right), (first, last) = shown.x, shown.y
         place = QTransform.fromTranslate(left, first)
         place.scale((right - left) / max(columns, 1), (last - first) / max(rows, 1))
-        self._image.setTransform(place)
+        item.setTransform(place)
+        item.setZValue(-10)
 
     def _draw_levels(self) -> None:
         items = self._fitting(
@@ -328,12 +346,15 @@ class Body(pg.GraphicsView):
         notes = [note for note in self.content.notes if not note.room or note.room * unit >= letters]
         items = self._fitting(self._notes, len(notes), lambda: pg.TextItem(anchor=(0.5, 0)))
         for item, note in zip(items, notes, strict=True):
-            item.setAnchor(pg.Point(*note.anchor))
-            item.setText(note.text, QColor(self._dress.colours.muted))
-            item.setFont(self._dress.font)
-            item.fill = pg.mkBrush(faded(self._dress.colours.surface, 0.75))
-            item.setPos(note.x, note.y)
-            item.setZValue(5)
+            wanted = (note, self._dress)
+            if getattr(item, "shows", None) != wanted:  # letters are laid out anew, which takes a while
+                item.shows = wanted
+                item.setAnchor(pg.Point(*note.anchor))
+                item.setText(note.text, QColor(self._dress.colours.muted))
+                item.setFont(self._dress.font)
+                item.fill = pg.mkBrush(faded(self._dress.colours.surface, 0.75))
+                item.setPos(note.x, note.y)
+                item.setZValue(5)
 
     def _fitting(self, items: list[Any], count: int, make: Callable[[], Any]) -> list[Any]:
         """Exactly so many items of one kind in the view."""
@@ -349,8 +370,8 @@ class Body(pg.GraphicsView):
         return self.box.sceneBoundingRect()
 
 
-def _hair(colour: QColor, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
-    """A pen of one pixel, however the view is stretched."""
-    pen = QPen(colour, 1, style)
+def _hair(colour: QColor, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: float = 1) -> QPen:
+    """A pen of one pixel, or another width, however the view is stretched."""
+    pen = QPen(colour, width, style)
     pen.setCosmetic(True)
     return pen

@@ -68,21 +68,32 @@ class Dots:
     sizes: float | np.ndarray = 4.5
     ring: bool = False
     """Only the outline, with a halo: a point that marks a place."""
+    each: Callable[[Colours], np.ndarray] | None = None
+    """Makes the colour of every point, (n, 3) or with an alpha (n, 4) uint8; None paints all alike."""
+    symbol: str = "o"
+    """`o` a disc, `s` a square, `+` and `x` crosses."""
+    edge: Paint | None = None
+    """A thin outline."""
+    named: bool = True
+    """Whether legend and table have it; squares that explain colours are no numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlotPicture:
     """A map: `values` (rows, columns) over the rectangle of x and y ends; row 0 is at y's first end.
 
-    `colour` makes (rows, columns, 3) uint8 of the values for a theme.
+    Values of labels are (rows, columns, labels). `colour` makes (height, width, 3) uint8 of the values for a theme, as
+    many pixels as it likes.
     """
 
     values: np.ndarray
     x: Range
     y: Range
     colour: Callable[[np.ndarray, Colours], np.ndarray]
-    smooth: bool = False
     describe: Callable[[int, int, float], str] | None = None
+    numbers: Callable[[float], str] | None = None
+    """What a cell says of its value, where it has room; cells then have frames."""
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +147,10 @@ class Content(QObject):
         self.lines: Sequence[PlotLine] = ()
         self.bars: Sequence[PlotBars] = ()
         self.dots: Sequence[Dots] = ()
-        self.picture: PlotPicture | None = None
+        self.pictures: Sequence[PlotPicture] = ()
+        self.rows: Sequence[str] = ()
+        """The names of the rows of a map, in place of numbers at the left."""
+        self.columns: Sequence[str] = ()
         self.shapes: Sequence[PlotShapes] = ()
         self.levels: Sequence[PlotLevel] = ()
         self.marks: Sequence[PlotMark] = ()
@@ -154,10 +168,19 @@ class Content(QObject):
         self.changed.emit()
 
     @property
+    def picture(self) -> PlotPicture | None:
+        """The only map, or the first of several."""
+        return self.pictures[0] if self.pictures else None
+
+    @picture.setter
+    def picture(self, picture: PlotPicture | None) -> None:
+        self.pictures = () if picture is None else (picture,)
+
+    @property
     def anything(self) -> bool:
         """Whether there is anything to see."""
         return (
-            self.picture is not None
+            bool(self.pictures)
             or any(len(line.x) for line in self.lines)
             or any(len(dots.x) for dots in self.dots)
             or any(len(bars.heights) for bars in self.bars)
@@ -168,7 +191,7 @@ class Content(QObject):
         found: dict[int, tuple[str, Paint]] = {}
         everything: list[PlotLine | PlotBars | Dots] = [*self.lines, *self.dots, *self.bars]
         for each in everything:
-            if not isinstance(each, PlotLine) or each.named:
+            if isinstance(each, PlotBars) or each.named:
                 found.setdefault(each.key, (each.name, each.paint))
         return found
 
@@ -186,20 +209,36 @@ class Content(QObject):
             low = np.full(len(line.x), np.nan) if line.low is None else line.low
             high = np.full(len(line.x), np.nan) if line.high is None else line.high
             _rows(writer, line.name if line.named else f"{line.name}, each", line.x, line.y, low, high)
-        for dots in self.dots:
+        for dots in (each for each in self.dots if each.named):
             nothing = np.full(len(dots.x), np.nan)
             _rows(writer, dots.name, dots.x, dots.y, nothing, nothing)
         for bars in self.bars:
             middle = (bars.edges[:-1] + bars.edges[1:]) / 2
             values = bars.heights if bars.values is None else bars.values
             _rows(writer, bars.name, middle, values, bars.edges[:-1], bars.edges[1:])
-        if self.picture is not None:
-            shown = self.picture
-            across, down = (centres(*shown.x, shown.values.shape[1]), centres(*shown.y, shown.values.shape[0]))
-            for y, row in zip(down, shown.values, strict=True):
-                nothing = np.full(len(row), np.nan)
-                _rows(writer, f"{y:g}", across, row, nothing, nothing)
+        for shown in self.pictures:
+            self._write_map(writer, shown)
         return out.getvalue()
+
+    def _write_map(self, writer, shown: PlotPicture) -> None:  # type: ignore[no-untyped-def]  # csv has no public type
+        """A row for each cell; of a map of labels one for each of them."""
+        high, wide = shown.values.shape[:2]
+        down = self.rows or [f"{y:g}" for y in centres(*shown.y, high)]
+        across = self.columns or [repr(float(x)) for x in centres(*shown.x, wide)]
+        if shown.name:  # of several: their places on the screen mean nothing
+            down, across = [str(row) for row in range(high)], [str(column) for column in range(wide)]
+        for label, plane in enumerate(np.moveaxis(shown.values.reshape(high, wide, -1), 2, 0)):
+            of = f"{shown.name}, label {label}" if shown.values.ndim > 2 else shown.name
+            for name, row in zip(down, plane, strict=True):
+                for place, value in zip(across, row, strict=True):
+                    writer.writerow((f"{of}, row {name}" if of else name, place, repr(float(value)), "", ""))
+
+
+def frames(spans: Sequence[tuple[Range, Range]], paint: Paint, width: float) -> PlotShapes:
+    """Four lines around each of some rectangles, given by their ends across and up."""
+    x = [(left, right, right, right, right, left, left, left) for (left, right), _ in spans]
+    y = [(low, low, low, high, high, high, high, low) for _, (low, high) in spans]
+    return PlotShapes(np.array(x, np.float64).ravel(), np.array(y, np.float64).ravel(), paint, width)
 
 
 def centres(first: float, last: float, cells: int) -> np.ndarray:

@@ -33,7 +33,9 @@ class Coordinates(QWidget):
         self.inverted = False
         """Whether heights count downwards, as rows do."""
         self.square = False
-        """Whether both axes have one scale."""
+        """Whether the area is a square in the middle."""
+        self.same_scale = False
+        """Whether one unit is as long across as it is up, as cells of a picture are."""
         self.whole_numbers = False
         self.units: tuple[str, ...] = ()
         """What the horizontal axis can count, the present choice first in `content.across`."""
@@ -46,7 +48,8 @@ class Coordinates(QWidget):
         """Show the same part in the same way, and go on doing so where nobody zooms."""
         self.owner = other
         self.log_x, self.log_y, self.smoothing, self.fits = other.log_x, other.log_y, other.smoothing, other.fits
-        self.axes, self.inverted, self.square = other.axes, other.inverted, other.square
+        self.axes, self.inverted = other.axes, other.inverted
+        self.square, self.same_scale = other.square, other.same_scale
         self.whole_numbers, self.units = other.whole_numbers, other.units
 
     def refresh(self) -> None:
@@ -76,7 +79,8 @@ class Coordinates(QWidget):
         wide = max(usual, min(self.numbers_width, round(WIDEST * self.width())))
         left = wide + px(self, 6) if self.axes[0] else beyond
         bottom = metrics.height() + px(self, 3) if self.axes[1] else px(self, 2)
-        return left, self.heading_height(), beyond, bottom
+        over = self.heading_height() if self.content.title or not self.axes[0] else self.room()
+        return left, over, beyond, bottom
 
     def room(self) -> int:
         """Pixels around axes and area, for numbers that reach beyond an end."""
@@ -84,8 +88,12 @@ class Coordinates(QWidget):
 
     def area(self) -> QRectF:
         """Where lines are drawn."""
-        left, top, right, bottom = self.margins()
-        room = QRectF(left, top, max(self.width() - left - right, 1), max(self.height() - top - bottom, 1))
+        left, over, beyond, bottom = self.margins()
+        room = QRectF(left, over, max(self.width() - left - beyond, 1), max(self.height() - over - bottom, 1))
+        if self.same_scale and self.content.anything:
+            (left, right), (low, high) = self.whole_x(), self.whole_y()
+            unit = min(room.width() / (right - left), room.height() / (high - low))
+            return QRectF(room.left(), room.top(), unit * (right - left), unit * (high - low))
         if not self.square:
             return room
         side = min(room.width(), room.height())

@@ -110,15 +110,15 @@ def words_at(plot: Plot, x: float, y: float, near: float) -> str:
 
 
 def _cell(plot: Plot, x: float, y: float) -> str:
-    shown = plot.content.picture
-    assert shown is not None
-    rows, columns = shown.values.shape
-    row = int((y - shown.y[0]) / (shown.y[1] - shown.y[0]) * rows)
-    column = int((x - shown.x[0]) / (shown.x[1] - shown.x[0]) * columns)
-    if not (0 <= row < rows and 0 <= column < columns):
-        return ""
-    value = float(shown.values[row, column])
-    return shown.describe(row, column, value) if shown.describe else f"row {row}, column {column}: {value:.6g}"
+    """The cell under a place, of the map that lies there."""
+    for shown in plot.content.pictures:
+        rows, columns = shown.values.shape[:2]
+        row = math.floor((y - shown.y[0]) / (shown.y[1] - shown.y[0]) * rows)
+        column = math.floor((x - shown.x[0]) / (shown.x[1] - shown.x[0]) * columns)
+        if 0 <= row < rows and 0 <= column < columns:
+            value = float(np.max(shown.values[row, column]))
+            return shown.describe(row, column, value) if shown.describe else f"row {row}, column {column}: {value:.6g}"
+    return ""
 
 
 def _nearest(plot: Plot, x: float, y: float) -> str:

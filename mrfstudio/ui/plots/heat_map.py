@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from mrfstudio.ui.canvas.layers import ARROWS, direction_names
 from mrfstudio.ui.canvas.overlays import LayerStyle, residual
-from mrfstudio.ui.plots.content import Content, Note, PlotPicture, PlotShapes, Range
+from mrfstudio.ui.plots.content import Content, Note, PlotPicture, PlotShapes, Range, frames
 from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.style.colours import Colours
 from mrfstudio.ui.style.theme import px
@@ -26,7 +26,7 @@ class MapPlot(Plot):
 
     def __init__(self, content: Content, parent: QWidget | None = None) -> None:
         super().__init__(content, None, parent)
-        self.axes, self.inverted = (False, False), True
+        self.axes, self.inverted, self.same_scale = (False, False), True, True
 
     def twin(self) -> MapPlot:
         other = MapPlot(self.content)
@@ -35,15 +35,9 @@ class MapPlot(Plot):
         return other
 
     def margins(self) -> tuple[int, int, int, int]:
+        if any(self.axes):
+            return super().margins()
         return 0, self.heading_height() if self.content.title else 0, 0, 0
-
-    def area(self) -> QRectF:
-        room, shown = super().area(), self.content.picture
-        if shown is None or not shown.values.size:
-            return room
-        rows, columns = shown.values.shape
-        cell = max(min(room.width() / columns, room.height() / rows), 0.1)
-        return QRectF(room.left(), room.top(), cell * columns, cell * rows)
 
     def zoom(self, factor: float, at: QPointF, *, across: bool = True, up: bool = False) -> None:
         """Keep `factor` of what is in sight around a point, both ways: cells stay squares."""
@@ -249,15 +243,13 @@ class SmallMap(MapPlot):
 
     def _frame(self) -> None:
         """A frame, thick around the one that is chosen."""
-        rows, columns = (float(side) for side in self._shape)
-        x = np.array([0, columns, columns, columns, columns, 0, 0, 0], dtype=float)
-        y = np.array([0, 0, 0, rows, rows, rows, rows, 0], dtype=float)
+        rows, columns = self._shape
         chosen = self._chosen
 
         def paint(colours: Colours) -> QColor:
             return QColor(colours.accent if chosen else colours.outline)
 
-        self.content.shapes = (PlotShapes(x, y, paint, 6.0 if chosen else 1.5),)
+        self.content.shapes = (frames([((0, columns), (0, rows))], paint, 6.0 if chosen else 1.5),)
 
     def sizeHint(self) -> QSize:
         return QSize(px(self, 72), px(self, 72))

@@ -99,7 +99,8 @@ class Plot(Coordinates):
         if host is not None and self.content.anything:
             from mrfstudio.ui.plots.large import LargePlot
 
-            host.open_page(f"plot {self.content.title}", self.content.title or "Plot", LargePlot(self.twin()))
+            title = self.content.title or self.accessibleName() or "Plot"
+            host.open_page(f"plot {title}", title, LargePlot(self.twin()))
 
     # Drawing ----------------------------------------------------------------------------------------------------------
 
@@ -185,6 +186,8 @@ class Plot(Coordinates):
         self._body.setVisible(self.content.anything)
         if self.content.anything:
             self._body.bottom.count_whole(self.whole_numbers and not self.log_x)
+            self._body.left.name_cells(self.content.rows)
+            self._body.bottom.name_cells(self.content.columns)
             self._body.draw(self.view())
             if self._make_room(self._body):
                 self._body.draw(self.view())

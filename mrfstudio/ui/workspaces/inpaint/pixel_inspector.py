@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+import numpy as np
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from mrfstudio.ui.style.colours import colours_of, faded
+from mrfstudio.ui.plots.content import Content, PlotBars, PlotMark, Range
+from mrfstudio.ui.plots.plot import Plot
+from mrfstudio.ui.style.colours import faded
 from mrfstudio.ui.style.theme import px
 
 EMPTY = "Point at a pixel to see what the model believes there. A click with the Inspect tool (I) keeps it."
@@ -48,75 +50,44 @@ class PixelInspector(QWidget):
         self.histogram.show_shares(shares, mean, None if truth is None else _level(truth))
 
 
-class PixelHistogram(QWidget):
-    """Bars over the grey scale, a line at the mean and a mark at the truth."""
+class PixelHistogram(Plot):
+    """Bars over the grey scale, a line at the mean and a mark at the original."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.shares: tuple[float, ...] = ()
-        self.mean: float | None = None
-        self.truth: float | None = None
+        content = Content("", "", "", "grey level", "probability")
+        content.help = (
+            "How probable each part of the grey scale is at this pixel, from black to white. The line is the mean, the "
+            "triangle the original."
+        )
+        content.legend = False
+        super().__init__(content, None, parent)
+        self.axes = (False, True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Histogram of a pixel")
-        self.setToolTip(
-            "<b>Histogram</b><br>How probable each part of the grey scale is at this pixel, from black to white. "
-            "The line is the mean, the triangle the original."
-        )
+        self.setWhatsThis(f"<b>Histogram</b><br>{content.help}")
 
     def show_shares(self, shares: Sequence[float], mean: float | None, truth: float | None) -> None:
         """Probabilities of equal parts of the scale; mean and truth in grey levels from 0 to 255."""
-        self.shares, self.mean, self.truth = tuple(shares), mean, truth
+        edges = np.linspace(0, WHITE, len(shares) + 1)
+        content, heights = self.content, np.asarray(shares, np.float64)
+        content.bars = [PlotBars(0, "probability", edges, heights, lambda colours: faded(colours.accent, 0.75))]
+        content.present = mean
+        content.marks = [] if truth is None else [PlotMark(truth, f"original {truth:.0f}")]
         described = "" if mean is None else f"Mean {mean:.0f}" + ("" if truth is None else f", original {truth:.0f}")
         self.setAccessibleDescription(described)
-        self.update()
+        content.tell()
+
+    def whole_x(self) -> Range:
+        return 0.0, float(WHITE)
+
+    def whole_y(self) -> Range:
+        return 0.0, 1.08 * max((float(bars.heights.max(initial=0.0)) for bars in self.content.bars), default=0.0) or 1.0
 
     def sizeHint(self) -> QSize:
-        return QSize(px(self, 200), px(self, 78) + self.fontMetrics().height())
+        return QSize(px(self, 200), px(self, 90) + self.fontMetrics().height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(px(self, 120), self.sizeHint().height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        colours, metrics = colours_of(self), self.fontMetrics()
-        area = QRectF(
-            px(self, 3), px(self, 8), self.width() - px(self, 6), self.height() - metrics.height() - px(self, 12)
-        )
-        painter.fillRect(area, QColor(colours.surface))
-        top = max(self.shares, default=0.0)
-        width = area.width() / max(len(self.shares), 1)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(faded(colours.accent, 0.75))
-        for index, share in enumerate(self.shares):
-            tall = share / top * (area.height() - 2) if top > 0 else 0.0
-            if tall >= 0.3:
-                painter.drawRect(QRectF(area.left() + index * width, area.bottom() - tall, max(width - 0.5, 1), tall))
-        painter.setPen(QPen(QColor(colours.border), 1))
-        painter.drawLine(area.bottomLeft(), area.bottomRight())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self.mean is not None:
-            x = self._x(area, self.mean)
-            painter.setPen(QPen(QColor(colours.text), 1.5))
-            painter.drawLine(QLineF(x, area.top(), x, area.bottom()))
-        if self.truth is not None:
-            x, side = self._x(area, self.truth), px(self, 5)
-            painter.setPen(QPen(QColor(colours.surface), 1))
-            painter.setBrush(QColor(colours.highlight))
-            corners = [(x - side, area.top() - side), (x + side, area.top() - side), (x, area.top() + side)]
-            painter.drawPolygon(QPolygonF([QPointF(*corner) for corner in corners]))
-        painter.setPen(QColor(colours.muted))
-        below = QRectF(area.left(), area.bottom() + px(self, 1), area.width(), metrics.height())
-        for text, place in (("0", Qt.AlignmentFlag.AlignLeft), ("grey level", Qt.AlignmentFlag.AlignHCenter)):
-            painter.drawText(below, place, text)
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, "255")
-
-    def _x(self, area: QRectF, level: float) -> float:
-        return area.left() + area.width() * min(max(level / WHITE, 0.0), 1.0)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self.updateGeometry()
 
 
 def _level(fraction: object) -> float:

@@ -1,11 +1,13 @@
-"""The plane as pixels: a hue for each component, brighter where the density is higher, and lines of equal density."""
+"""What a plot shows of the plane: density in hues of components, with lines of equal height; points, samples, plan."""
 
 from __future__ import annotations
 
 import numpy as np
+from PySide6.QtGui import QColor
 
 from mrfstudio.engine.protocol.training import PlanePicture
-from mrfstudio.ui.style.colours import Colours, rgb
+from mrfstudio.ui.plots.content import Dots, PlotPicture, PlotShapes
+from mrfstudio.ui.style.colours import Colours, faded, rgb
 
 FINER = 6
 """Pixels for each cell in each direction: lines of equal density are drawn on these."""
@@ -13,6 +15,78 @@ LEVELS = (0.01, 0.05, 0.15, 0.35, 0.65)
 """Where lines of equal density lie, as parts of the highest."""
 HUES = (2, 0, 3, 4, 6, 5, 7)
 """Colours of labels that are told apart easily, in order; the grey one is left out."""
+SHADES = 6
+"""How many strengths the lines of a plan have."""
+STEP = 16
+"""Colours of points are as far apart as this: thousands of points then share a few dozen small pictures."""
+
+
+def density_map(picture: PlanePicture) -> PlotPicture:
+    """The density as a map that says, cell by cell, how high it is and who claims it."""
+    left, bottom, right, top = picture.window
+    rows, columns = picture.density.shape
+
+    def describe(row: int, column: int, value: float) -> str:
+        x, y = left + (column + 0.5) / columns * (right - left), bottom + (row + 0.5) / rows * (top - bottom)
+        said = f"({x:.2f}, {y:.2f}): density <b>{value:.6g}</b>"
+        if len(picture.shares):
+            most = int(picture.shares[:, row, column].argmax())
+            said += f"<br>component {most + 1} has {picture.shares[most, row, column]:.0%} of it"
+        return said
+
+    return PlotPicture(
+        picture.density, (left, right), (bottom, top), lambda _, colours: plane_image(picture, colours), describe
+    )
+
+
+def plan_lines(picture: PlanePicture) -> list[PlotShapes]:
+    """Where mass is carried: lines in a few strengths, darker for more."""
+    lines = picture.lines
+    shade = np.clip((lines[:, 4] * SHADES).astype(int), 0, SHADES - 1)
+    return [_plan(lines[shade == number], (number + 0.5) / SHADES) for number in np.unique(shade)]
+
+
+def _plan(lines: np.ndarray, share: float) -> PlotShapes:
+    x, y = lines[:, [0, 2]].ravel(), lines[:, [1, 3]].ravel()
+    return PlotShapes(x, y, lambda colours: faded(colours.text, 0.15 + 0.7 * share))
+
+
+def point_dots(picture: PlanePicture) -> Dots:
+    """The data, in the colours of the components that claim them."""
+
+    def each(colours: Colours) -> np.ndarray:
+        claimed = mixed(picture.responsibilities, colours, len(picture.points))
+        return np.clip(np.round(claimed / STEP) * STEP, 0, 255).astype(np.uint8)
+
+    return Dots(
+        0,
+        "points",
+        picture.points[:, 0],
+        picture.points[:, 1],
+        lambda colours: QColor(colours.text),
+        4.0 if len(picture.points) > 400 else 6.0,
+        each=each,
+        edge=lambda colours: faded(colours.paper, 0.8),
+    )
+
+
+def fresh_dots(points: list[tuple[float, float]]) -> list[Dots]:
+    """What was painted and is not yet among the data."""
+    if not points:
+        return []
+    x, y = np.array(points).T
+    return [Dots(1, "painted", x, y, lambda colours: QColor(colours.highlight), 6.0)]
+
+
+def sample_dots(picture: PlanePicture) -> Dots:
+    """What the model draws: crosses, darker than the hue of their component."""
+
+    def each(colours: Colours) -> np.ndarray:
+        hues = component_colours(max(len(picture.shares), 1), colours)
+        return (hues[picture.sample_components.astype(np.intp)] * 0.7).astype(np.uint8)
+
+    x, y = picture.samples[:, 0], picture.samples[:, 1]
+    return Dots(2, "samples", x, y, lambda colours: QColor(colours.text), 7.0, each=each, symbol="+")
 
 
 def component_colours(count: int, colours: Colours) -> np.ndarray:
@@ -43,7 +117,7 @@ def finer(cells: np.ndarray) -> np.ndarray:
 
 
 def plane_image(picture: PlanePicture, colours: Colours) -> np.ndarray:
-    """(height, width, 3) uint8, the highest row first."""
+    """(height, width, 3) uint8, the lowest row first, as a plot has it."""
     density = finer(np.asarray(picture.density, np.float32))
     highest = max(float(density.max()), 1e-30)
     share = density / highest
@@ -61,4 +135,4 @@ def plane_image(picture: PlanePicture, colours: Colours) -> np.ndarray:
     edge[:, 1:] |= band[:, 1:] != band[:, :-1]
     edge[1:] |= band[1:] != band[:-1]
     image[edge] = 0.55 * image[edge] + 0.45 * np.array(rgb(colours.text), np.float32)
-    return np.clip(image[::-1] + 0.5, 0, 255).astype(np.uint8)
+    return np.clip(image + 0.5, 0, 255).astype(np.uint8)

@@ -158,7 +158,7 @@ def test_the_histogram_follows_the_pointer_until_a_click_keeps_a_pixel(studio: S
     QTest.mouseMove(studio.canvas, studio.at(row, column))
     studio.until(lambda: f"row {row}, column {column}" in inspector.heading.text())
     assert inspector.given.text().startswith("Unknown; the original has")
-    assert sum(inspector.histogram.shares) == pytest.approx(1)
+    assert inspector.histogram.content.bars[0].heights.sum() == pytest.approx(1)
     studio.key(Qt.Key.Key_I)
     QTest.mouseClick(studio.canvas, Qt.MouseButton.LeftButton, pos=studio.at(row, column))
     QTest.mouseMove(studio.canvas, studio.at(0, 0))

@@ -158,15 +158,40 @@ def test_queries_and_insides_are_drawn_without_overlap(qtbot: QtBot, theme: Them
     for widget in (wall, picture):
         image = widget.grab().toImage()
         assert len({image.pixel(x, y) for x in range(0, 200, 5) for y in range(0, 200, 5)}) > 3
-    squares = [wall.place(query, row) for query in range(4) for row in range(2)]
-    assert not any(a.intersects(b) for i, a in enumerate(squares) for b in squares[:i])
-    assert wall.panel_at(wall.place(1, 1).center().toPoint()).title == "answer"  # type: ignore[union-attr]
+    for widget, count, area in ((wall, 8, (600, 300)), (picture, 17, (240, 400))):
+        places = [hung.place for hung in widget.hung]
+        assert len(places) == count
+        assert not any(a.intersects(b) for i, a in enumerate(places) for b in places[:i])
+        assert max(place.right() for place in places) <= area[0]
+        assert max(place.bottom() for place in places) <= area[1]
+    below = next(hung.place for hung in wall.hung if hung.panel.title == "answer").center()
+    assert wall.panel_at(wall.place(*below.toTuple()).toPoint()).title == "answer"  # type: ignore[union-attr]
     assert wall.panel_at(QPoint(0, 0)) is None
-    places = picture.places()
-    assert len(places) == 17
-    assert not any(a.intersects(b) for i, a in enumerate(places) for b in places[:i])
-    assert max(place.bottom() for place in places) <= 400
-    assert picture.panel_at(places[16].center().toPoint()).title == "right"  # type: ignore[union-attr]
+
+
+def test_a_pixel_of_an_answer_says_its_numbers_and_the_wall_zooms(qtbot: QtBot, theme: Theme) -> None:
+    wall = QueryWall()
+    qtbot.addWidget(wall)
+    wall.resize(600, 300)
+    wall.set_snapshot(snapshot())
+    hung = next(each for each in wall.hung if each.panel.title == "answer")
+    array, (left, top, wide, high) = hung.panel.array, hung.place.getRect()
+    row, column = array.shape[0] - 1, 1
+    x, y = left + (column + 0.5) / array.shape[1] * wide, top + (row + 0.5) / array.shape[0] * high
+    words = wall.words_at(x, y, wall.place(x, y))
+    assert f"row {row}, column {column}" in words
+    shares = [f"{share:.1%}" for share in np.atleast_1d(array[row, column])]
+    assert all(share in words for share in shares)
+    wall.zoom(0.25, wall.place(x, y))
+    assert wall.zoomed
+    assert wall.words_at(x, y, wall.place(x, y)) == words
+    wall.now()
+    assert len(wall.body._images) == len(wall.hung)
+    wall.reset()
+    assert wall.span_x() == (0.0, 600.0)
+    table = wall.content.to_csv()
+    assert table.count("\n") == 1 + 4 * 6 * 8 * (1 + 3)  # a heading, and of four queries what is given and three labels
+    assert '"query 2, answer, label 0, row 0",1,0.333' in table
 
 
 def test_a_layer_of_another_version_is_drawn_by_its_numbers(qtbot: QtBot, theme: Theme) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.protocol.training import PlanePicture, Snapshot
@@ -38,8 +39,8 @@ def test_the_density_is_below_and_has_the_hue_of_its_component(colours) -> None:
     image = plane_image(picture(), colours).astype(int)
     assert image.shape == (8 * FINER, 8 * FINER, 3)
     paper, hue = np.array(rgb(colours.paper)), component_colours(2, colours)[0].astype(int)
-    assert np.abs(image[2, 10] - paper).max() <= 1  # the highest row comes first, and nothing is there
-    assert np.abs(image[-3, 10] - hue).sum() < np.abs(image[-3, 10] - paper).sum()
+    assert np.abs(image[-3, 10] - paper).max() <= 1  # the highest row comes last, and nothing is there
+    assert np.abs(image[2, 10] - hue).sum() < np.abs(image[2, 10] - paper).sum()
 
 
 def test_positions_and_points_are_each_others_inverse(qtbot: QtBot) -> None:
@@ -47,9 +48,10 @@ def test_positions_and_points_are_each_others_inverse(qtbot: QtBot) -> None:
     qtbot.addWidget(canvas)
     canvas.resize(300, 200)
     canvas.set_picture(picture())
-    where = canvas.on_screen(np.array([[1.0, -0.5]]))[0]
-    assert canvas.in_plane(QPointF(*where)) == pytest.approx((1.0, -0.5))
-    assert canvas.on_screen(np.array([[0.0, 1.0]]))[0][1] < canvas.on_screen(np.array([[0.0, 0.0]]))[0][1]
+    assert canvas.at(canvas.place(1.0, -0.5)) == pytest.approx((1.0, -0.5))
+    assert canvas.place(0.0, 1.0).y() < canvas.place(0.0, 0.0).y()
+    canvas.zoom(0.5, canvas.area().center(), across=True, up=True)
+    assert canvas.at(canvas.place(1.0, -0.5)) == pytest.approx((1.0, -0.5))
 
 
 def test_the_brush_adds_and_removes_while_a_run_goes_on(qtbot: QtBot) -> None:
@@ -59,15 +61,16 @@ def test_the_brush_adds_and_removes_while_a_run_goes_on(qtbot: QtBot) -> None:
     canvas.set_picture(picture())
     heard: list[tuple] = []
     canvas.painted.connect(lambda add, erase: heard.append((add, erase)))
-    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(150, 150))
+    middle = canvas.place(0.0, 0.0).toPoint()
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=middle)
     assert heard == []  # nobody would learn from it
     canvas.can_paint = True
-    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(150, 150))
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=middle)
     (added, erased), radius = heard[0], canvas.plane_radius
     assert len(added) == 5
     assert erased == ()
     assert all(np.hypot(*point) <= radius * 1.05 for point in added)
-    qtbot.mouseClick(canvas, Qt.MouseButton.RightButton, pos=QPoint(150, 150))
+    qtbot.mouseClick(canvas, Qt.MouseButton.RightButton, pos=middle)
     assert heard[1][0] == ()
     assert heard[1][1][0][2] == pytest.approx(radius)
     qtbot.keyClick(canvas, Qt.Key.Key_BracketRight)
@@ -88,7 +91,35 @@ def test_the_stage_shows_the_plane_where_there_is_one(qtbot: QtBot) -> None:
     assert stage.hint.text() == PAINT
     stage.set_live(False)
     assert stage.hint.text() == WAIT
-    assert "density 1" in stage.plane.words_at(stage.plane.frame().center()) or stage.plane.picture is None
+
+
+def test_the_plane_is_a_plot_that_zooms_pans_and_says_its_numbers(qtbot: QtBot) -> None:
+    canvas = PlaneCanvas()
+    qtbot.addWidget(canvas)
+    canvas.resize(400, 400)
+    canvas.set_picture(picture(lines=3))
+    canvas.set_layer("samples", True)
+    canvas.now()
+    radius, below = canvas.plane_radius, canvas.place(0.1, -1.1)
+    assert "density <b>1</b>" in canvas.words_at(*canvas.at(below), below)
+    assert "component 1 has 100% of it" in canvas.words_at(*canvas.at(below), below)
+    canvas.zoom(0.5, canvas.area().center(), across=True, up=True)
+    assert canvas.plane_radius == pytest.approx(radius / 2)  # the brush keeps its size on the screen
+    qtbot.mousePress(canvas, Qt.MouseButton.MiddleButton, pos=QPoint(200, 200))
+    before = canvas.span_x()
+    moved = QMouseEvent(
+        QEvent.Type.MouseMove,
+        QPointF(240, 200),
+        canvas.mapToGlobal(QPointF(240, 200)),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.MiddleButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    canvas.mouseMoveEvent(moved)
+    assert canvas.span_x()[0] < before[0]
+    qtbot.keyClick(canvas, Qt.Key.Key_Home)
+    assert canvas.span_x() == (-2.0, 2.0)
+    assert len(canvas.content.to_csv().splitlines()) == 1 + 2 + 3 + 64  # heading, points, samples, cells
 
 
 def test_transport_without_components_is_drawn_in_one_colour(qtbot: QtBot) -> None:

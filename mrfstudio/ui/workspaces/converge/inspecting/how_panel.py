@@ -18,8 +18,8 @@ from mrfstudio.ui.style.theme import MinimumWidth, px
 from mrfstudio.ui.widgets.bars import Bars
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.parameter_form import ParameterForm
-from mrfstudio.ui.widgets.slice_tree import Axis
-from mrfstudio.ui.widgets.table_map import TableMap
+from mrfstudio.ui.workspaces.converge.inspecting.slice_tree import Axis
+from mrfstudio.ui.workspaces.converge.inspecting.table_map import TableMap
 
 EMPTY = "Click a line of the graph: its message is taken apart here, with the numbers of this iteration."
 ENTRY = Field(

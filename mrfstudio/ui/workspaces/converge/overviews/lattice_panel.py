@@ -126,7 +126,7 @@ class LatticePanel(QWidget):
         if not self._current:
             self.canvas.set_text((), 0)
             return
-        if not self.canvas.columns:
+        if not self.canvas.letters:
             self.canvas.set_text(self._shown.columns, self._shown.states)
         self.canvas.set_forbidden(frame.graph.forbidden)
         marginals = lane.pictures.get("marginal")

@@ -28,7 +28,7 @@ def test_probable_cells_are_darker(qtbot: QtBot) -> None:
     ratio = canvas.devicePixelRatioF()
 
     def blue(column: int, state: int) -> int:
-        middle = canvas.cell(column, state).center() * ratio
+        middle = canvas.place(column + 0.5, state + 0.5) * ratio
         return image.pixelColor(middle.toPoint()).red()
 
     assert blue(0, 0) < blue(2, 0) < blue(0, 1)  # the accent is blue: the less red, the stronger
@@ -38,7 +38,7 @@ def test_a_click_and_the_space_bar_toggle_a_cell(qtbot: QtBot) -> None:
     canvas = shown(qtbot)
     heard: list[tuple[int, int]] = []
     canvas.toggled.connect(lambda column, state: heard.append((column, state)))
-    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=canvas.cell(1, 1).center().toPoint())
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=canvas.place(1.5, 1.5).toPoint())
     qtbot.keyClick(canvas, Qt.Key.Key_Right)
     qtbot.keyClick(canvas, Qt.Key.Key_Up)
     qtbot.keyClick(canvas, Qt.Key.Key_Space)
@@ -47,21 +47,36 @@ def test_a_click_and_the_space_bar_toggle_a_cell(qtbot: QtBot) -> None:
 
 def test_a_cell_says_what_it_is(qtbot: QtBot) -> None:
     canvas = shown(qtbot)
-    assert canvas.words(0, 0) == "State 0 under 'a': probability 0.900. Click to forbid it."
+    assert canvas.words(0, 0) == "State 0 under 'a': probability 0.9. Click to forbid it."
     canvas.set_forbidden({(0, 0)})
     assert canvas.words(0, 0).endswith("click to allow it.")
-    assert canvas.cell_at(canvas.cell(2, 1).center()) == (2, 1)
-    assert canvas.cell_at(canvas.rect().bottomRight().toPointF()) is None
+    here = canvas.place(2.5, 1.5)
+    assert canvas.words_at(*canvas.at(here), here) == canvas.words(2, 1)
+
+
+def test_a_double_click_forbids_nothing_and_the_large_twin_forbids_as_well(qtbot: QtBot) -> None:
+    canvas = shown(qtbot)
+    heard: list[tuple[int, int]] = []
+    canvas.toggled.connect(lambda column, state: heard.append((column, state)))
+    middle = canvas.place(0.5, 1.5)
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=middle.toPoint())
+    qtbot.mouseDClick(canvas, Qt.MouseButton.LeftButton, pos=middle.toPoint())
+    assert heard == [(0, 1), (0, 1)]
+    twin = canvas.twin()
+    qtbot.addWidget(twin)
+    twin.resize(600, 400)
+    qtbot.mouseClick(twin, Qt.MouseButton.LeftButton, pos=twin.place(2.5, 0.5).toPoint())
+    assert heard[2:] == [(2, 0)]
 
 
 def test_a_person_types_and_the_lattice_answers(converge: Converge) -> None:
     """In the window: typed letters become columns, a forbidden state loses its belief, and another graph closes it."""
     studio, panel = converge.studio, converge.workspace.overviews.lattice
     studio.do(SHOW_LATTICE.name)
-    studio.until(lambda: panel.canvas.marginals is not None and len(panel.canvas.columns) == 18)
+    studio.until(lambda: panel.canvas.marginals is not None and len(panel.canvas.letters) == 18)
     panel.text.setText("the cat")
     panel.text.textEdited.emit("the cat")
-    studio.until(lambda: panel.canvas.columns == tuple("the cat") and panel.canvas.marginals is not None)
+    studio.until(lambda: panel.canvas.letters == tuple("the cat") and panel.canvas.marginals is not None)
     studio.until(lambda: panel.canvas.steps is not None and float(panel.canvas.steps.sum()) > 5.9)
     state = int(panel.canvas.marginals[5].argmax())  # type: ignore[index]
     panel.canvas.toggled.emit(5, state)

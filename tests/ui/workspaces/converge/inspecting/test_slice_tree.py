@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.ui.widgets.bars import Bars
-from mrfstudio.ui.widgets.table_map import TableMap
+from mrfstudio.ui.workspaces.converge.inspecting.table_map import TableMap
 from tests.ui.helpers.widgets import LEFT, emitted, shown
 
 CARDS = (2, 3, 4, 3)
@@ -55,7 +55,7 @@ def test_another_map_follows_and_a_picked_entry_has_the_place_of_its_slice(qtbot
     map_.tree.choose((1, 2))
     np.testing.assert_array_equal(follower.grid.values, table()[:, 1, 2, :])
     assert not follower.tree.isVisible()
-    qtbot.mouseClick(map_.grid, LEFT, pos=map_.grid._cell(1, 2).center().toPoint())
+    qtbot.mouseClick(map_.grid, LEFT, pos=map_.grid.place(2.5, 1.5).toPoint())
     assert picked == [(1, 1, 2, 2)]
     changed = table()
     changed[0, 1, 2, 0] = 0.95
