@@ -13,12 +13,16 @@ from mrfstudio.engine.protocol.frames import Frame
 from mrfstudio.ui.canvas.transform import Transform
 from mrfstudio.ui.graph_canvas.input import GraphCanvas
 from mrfstudio.ui.graph_canvas.lines import Shown
-from mrfstudio.ui.graph_canvas.picture import GraphPicture
+from mrfstudio.ui.graph_canvas.picture import NAMED, GraphPicture
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.graph_colours import state_colour
 
 PART = 0.36
 """Radius of a node, in distances between neighbours."""
+CROWDED = 0.47
+"""The same where nodes stand so close that their numbers would be too small."""
+DIGIT = 0.7
+"""Width of a digit with the room around it, in heights of letters."""
 LARGEST = 72.0
 """Pixels of radius: beyond it a node only takes the room of messages."""
 STAGE_LETTERS = 14.5
@@ -39,8 +43,9 @@ class StagePicture(GraphPicture):
     _lengths: tuple[np.ndarray, float] | None = None
 
     def radius(self, scale: float) -> float:
-        largest = min(max(PART * scale, 2.0), LARGEST)
         letters = STAGE_LETTERS * self.unit
+        crowded = min(CROWDED * scale, letters / LETTERS_IN_NODE)  # rather no gaps than no numbers
+        largest = min(max(PART * scale, crowded, 2.0), LARGEST)
         free = self._between * scale - ROOM * letters / 2  # what messages leave of an edge
         return min(largest, max(free / 2, letters / LETTERS_IN_NODE))
 
@@ -54,6 +59,17 @@ class StagePicture(GraphPicture):
             ends = graph.positions[graph.edges]
             self._lengths = graph.positions, float(np.quantile(np.hypot(*(ends[:, 1] - ends[:, 0]).T), 0.25))
         return self._lengths[1]
+
+    def has_numbers(self, radius: float) -> bool:
+        """Smaller letters than those of the stage would not be read: a node has no number where they do not fit."""
+        graph = self.graph
+        if graph is None or graph.names:
+            return radius >= NAMED
+        digits = len(str(max(graph.labels, default=0)))
+        return 2 * radius >= max(digits * DIGIT, 1.0) * STAGE_LETTERS * self.unit
+
+    def number_letters(self, radius: float) -> int:
+        return round(max(radius * LETTERS_IN_NODE, STAGE_LETTERS * self.unit))
 
     def side(self, scale: float) -> float:
         return max(4.0, SQUARE * self.radius(scale))  # arrows pass beside it

@@ -86,6 +86,14 @@ class GraphPicture:
         """Pixels of radius that a node may have among its neighbours."""
         return min(0.3 * self.unit, MOST_ROOM) * scale
 
+    def has_numbers(self, radius: float) -> bool:
+        """Whether nodes of this radius carry their numbers or names."""
+        return radius >= NAMED
+
+    def number_letters(self, radius: float) -> int:
+        """Pixels of the letters of a node's number."""
+        return max(8, round(radius * 0.85))
+
     def value_letters(self, radius: float) -> int:
         """Pixels of the letters of a message's value."""
         return round(max(8.0, min(11.0, 0.62 * radius / self.unit)) * self.unit)
@@ -302,10 +310,10 @@ class GraphPicture:
         assert graph is not None
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         radius, given = self.radius(transform.scale), self.evidence
-        named = radius >= NAMED
+        named = self.has_numbers(radius)
         dark = dark_text(fill)
         font = QFont(painter.font())
-        font.setPixelSize(max(8, round(radius * 0.85)))
+        font.setPixelSize(self.number_letters(radius))
         painter.setFont(font)
         outline, ink = QColor(colours.outline), QColor(colours.ink)
         for node in np.flatnonzero(inside).tolist():

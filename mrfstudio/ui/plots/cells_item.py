@@ -18,7 +18,7 @@ LEAST = 5.0
 DARK, LIGHT = "#14171a", "#ffffff"
 
 
-class CellsItem(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
+class CellsItem(pg.GraphicsObject):
     """Lies over the picture of a map; letters keep their size however far it is magnified."""
 
     def __init__(self) -> None:

@@ -88,8 +88,8 @@ class Coordinates(QWidget):
 
     def area(self) -> QRectF:
         """Where lines are drawn."""
-        left, over, beyond, bottom = self.margins()
-        room = QRectF(left, over, max(self.width() - left - beyond, 1), max(self.height() - over - bottom, 1))
+        before, over, beyond, below = self.margins()
+        room = QRectF(before, over, max(self.width() - before - beyond, 1), max(self.height() - over - below, 1))
         if self.same_scale and self.content.anything:
             (left, right), (low, high) = self.whole_x(), self.whole_y()
             unit = min(room.width() / (right - left), room.height() / (high - low))

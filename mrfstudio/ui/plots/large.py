@@ -38,7 +38,7 @@ class PlotBar(QWidget):
         self.menu = QPushButton("Menu…")
         self.menu.setToolTip("Everything that can be done with this plot (right click, or Shift+F10).")
         self.menu.clicked.connect(lambda: plot.open_menu(self.menu.mapToGlobal(self.menu.rect().bottomLeft())))
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         for part in self.parts:
             row.addWidget(part)
@@ -51,10 +51,9 @@ class PlotBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        gap = max(self.layout().spacing(), 0)
         free = self.width() - self.menu.sizeHint().width()
         for part in self.parts:
-            free -= part.sizeHint().width() + gap
+            free -= part.sizeHint().width() + max(self._row.spacing(), 0)
             part.setVisible(free >= 0)
 
     def _switches(self) -> list[QWidget]:

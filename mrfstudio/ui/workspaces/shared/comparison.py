@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from mrfstudio.engine.protocol.answers import Loaded
@@ -19,6 +21,9 @@ from mrfstudio.ui.widgets.elided import Elided
 from mrfstudio.ui.widgets.lane_names import LETTERS, lane_title
 from mrfstudio.ui.window.settings import Settings
 from mrfstudio.ui.workspaces.shared.score_table import ScoreTable
+
+TALL = 340
+"""Design pixels of height from which on there is room for plots above the table."""
 
 
 class ComparisonPanel(QWidget):
@@ -47,17 +52,14 @@ class ComparisonPanel(QWidget):
         self.reference, self.copy, self.export = ChoiceBox(18), QPushButton("Copy"), QPushButton("Export…")
         self.columns, self.filter = QPushButton("Columns"), QLineEdit()
         self._dress()
-        parts = QSplitter(Qt.Orientation.Horizontal)
-        parts.setChildrenCollapsible(False)
-        for widget, share in ((self.curves, 4), (self.scatter, 2), (self.table, 6)):
-            parts.addWidget(widget)
-            parts.setStretchFactor(parts.count() - 1, share)
+        plots = _split(((self.curves, 4), (self.scatter, 2)))
+        self.parts = _split(((plots, 1), (self.table, 1)))
         column = QVBoxLayout(self)
         margin = px(self, 8)
         column.setContentsMargins(margin, 0, margin, margin)
         column.setSpacing(px(self, 4))
         column.addLayout(self._head())
-        column.addWidget(parts, 1)
+        column.addWidget(self.parts, 1)
         self.setAccessibleName("Comparison of lanes")
         self._show_reference(())
 
@@ -95,6 +97,14 @@ class ComparisonPanel(QWidget):
         row.addWidget(self.copy)
         row.addWidget(self.export)
         return row
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Plots beside the table in a strip, above it on a page."""
+        super().resizeEvent(event)
+        high = self.height() > px(self, TALL)
+        if high != (self.parts.orientation() == Qt.Orientation.Vertical):
+            self.parts.setOrientation(Qt.Orientation.Vertical if high else Qt.Orientation.Horizontal)
+            self.parts.setSizes([5, 3] if high else [1, 1])  # in parts of what there is
 
     # Frames -----------------------------------------------------------------------------------------------------------
 
@@ -157,3 +167,13 @@ class ComparisonPanel(QWidget):
             save_text(self.to_csv(), path)
         except ExportError as error:
             self.message.emit(str(error))
+
+
+def _split(widgets: Sequence[tuple[QWidget, int]]) -> QSplitter:
+    """Widgets side by side, each with its share."""
+    parts = QSplitter(Qt.Orientation.Horizontal)
+    parts.setChildrenCollapsible(False)
+    for widget, share in widgets:
+        parts.addWidget(widget)
+        parts.setStretchFactor(parts.count() - 1, share)
+    return parts

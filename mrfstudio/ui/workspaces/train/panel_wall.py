@@ -16,6 +16,8 @@ from mrfstudio.ui.plots.content import Content, Dots, Note, PlotPicture, PlotSha
 from mrfstudio.ui.plots.heat_map import MapPlot
 from mrfstudio.ui.style.colours import Colours, rgb
 
+Key = tuple[int, float, float, float, float]
+
 
 @dataclass(frozen=True, eq=False)
 class Hung:
@@ -25,6 +27,12 @@ class Hung:
     place: QRectF
     name: str
     """Which of all panels it is, for a table of numbers."""
+
+    @property
+    def key(self) -> Key:
+        """The same for the same panel at the same place."""
+        at = self.place
+        return id(self.panel), at.x(), at.y(), at.width(), at.height()
 
 
 class PanelWall(MapPlot):
@@ -36,7 +44,7 @@ class PanelWall(MapPlot):
         self.labels: tuple[str, ...] = ()
         """Of beliefs, as they are called."""
         self._size = QSizeF(1, 1)
-        self._known: dict[tuple[int, tuple[float, ...]], PlotPicture] = {}
+        self._known: dict[Key, PlotPicture] = {}
 
     def set_empty_text(self, text: str) -> None:
         if text != self.content.empty:  # said again with every look at a run
@@ -57,15 +65,11 @@ class PanelWall(MapPlot):
         self._size = QSizeF(max(self.width(), 1), max(self.height() - top, 1))
         self.hung, self.content.notes, self.content.dots = self.hang(self._size.width(), self._size.height())
         known = self._known
-        self._known = {(id(each.panel), each.place.getRect()): self._picture(each, known) for each in self.hung}
+        self._known = {each.key: known.get(each.key) or panel_picture(each, self.labels) for each in self.hung}
         self.content.pictures = list(self._known.values())
         self.content.shapes = self._frames()
         self._dress()
         self.content.tell()
-
-    def _picture(self, hung: Hung, known: dict[tuple[int, tuple[float, ...]], PlotPicture]) -> PlotPicture:
-        key = (id(hung.panel), hung.place.getRect())
-        return known.get(key) or panel_picture(hung, self.labels)
 
     def _frames(self) -> list[PlotShapes]:
         spans = [((at.left(), at.right()), (at.top(), at.bottom())) for at in (each.place for each in self.hung)]

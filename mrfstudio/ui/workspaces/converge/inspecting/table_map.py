@@ -81,7 +81,7 @@ class TableGrid(CellMap):
             return shade(cells / largest if largest > 0 else np.zeros_like(cells), theme)
 
         self.setAccessibleName(f"Table of {rows[0]} and {columns[0]}" if columns[0] else f"Table of {rows[0]}")
-        self.show_cells(values, *(_named(*axis) for axis in (rows, columns)), colour)
+        self.show_cells(values, _named(*rows), _named(*columns), colour)
         if grown:
             self.setFixedHeight(self.sizeHint().height())
 
