@@ -118,10 +118,6 @@ class HeatMap(MapPlot):
             self.content.shapes = ()
         self.content.tell()
 
-    def cell_at(self, point: QPointF) -> tuple[int, int] | None:
-        """Row and column under a point."""
-        return self._cell(*self.at(point)) if self.area().contains(point) else None
-
     def _cell(self, x: float, y: float) -> tuple[int, int] | None:
         if self.matrix is None or not self.matrix.size:
             return None

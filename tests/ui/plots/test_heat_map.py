@@ -22,8 +22,8 @@ def test_a_heat_map_names_the_cell_under_the_pointer(qtbot: QtBot) -> None:
     shown(qtbot, heat, 120, 140)
     heat.set_matrix(np.array([[0.0, 1.0], [2.0, 3.0]]), (0.0, 3.0))
     area = heat.area()
-    assert heat.cell_at(area.center() + QPointF(5, -5)) == (0, 1)
-    assert heat.cell_at(QPointF(area.right() + 2, area.top())) is None
+    assert heat._cell(*heat.at(area.center() + QPointF(5, -5))) == (0, 1)
+    assert heat._cell(*heat.at(QPointF(area.right() + 2, area.top()))) is None
     picked = emitted(heat.picked)
     QTest.mouseClick(heat, LEFT, pos=(area.bottomLeft() + QPointF(4, -4)).toPoint())
     assert picked == [(1, 0)]
@@ -60,9 +60,9 @@ def test_a_map_without_axes_zooms_pans_and_resets_and_never_shows_beyond_its_edg
     heat.set_matrix(np.arange(60.0).reshape(6, 10))
     assert not turn(heat, heat.area().center(), -1)  # all of it is in sight: what is around it scrolls
     corner = heat.place(9.5, 5.5)
-    assert heat.cell_at(corner) == (5, 9)
+    assert heat._cell(*heat.at(corner)) == (5, 9)
     assert turn(heat, corner, 4)
-    assert heat.cell_at(corner) == (5, 9)
+    assert heat._cell(*heat.at(corner)) == (5, 9)
     (left, right), (low, high) = heat.span_x(), heat.span_y()
     assert (right - left, high - low) == pytest.approx((10 * 0.8**4, 6 * 0.8**4))
     heat.now()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSizeF
+from PySide6.QtCore import QEvent, QRectF, QSizeF
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -74,11 +74,6 @@ class PanelWall(MapPlot):
     def _frames(self) -> list[PlotShapes]:
         spans = [((at.left(), at.right()), (at.top(), at.bottom())) for at in (each.place for each in self.hung)]
         return [frames(spans, lambda colours: QColor(colours.border), 1.0)] if spans else []
-
-    def panel_at(self, position: QPoint) -> Panel | None:
-        """The panel under a position of the widget."""
-        x, y = self.at(position.toPointF())
-        return next((each.panel for each in self.hung if each.place.contains(x, y)), None)
 
     def whole_x(self) -> Range:
         return 0.0, self._size.width()

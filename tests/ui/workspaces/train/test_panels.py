@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -164,9 +164,6 @@ def test_queries_and_insides_are_drawn_without_overlap(qtbot: QtBot, theme: Them
         assert not any(a.intersects(b) for i, a in enumerate(places) for b in places[:i])
         assert max(place.right() for place in places) <= area[0]
         assert max(place.bottom() for place in places) <= area[1]
-    below = next(hung.place for hung in wall.hung if hung.panel.title == "answer").center()
-    assert wall.panel_at(wall.place(*below.toTuple()).toPoint()).title == "answer"  # type: ignore[union-attr]
-    assert wall.panel_at(QPoint(0, 0)) is None
 
 
 def test_a_pixel_of_an_answer_says_its_numbers_and_the_wall_zooms(qtbot: QtBot, theme: Theme) -> None:
