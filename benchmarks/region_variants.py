@@ -195,7 +195,7 @@ def write_table() -> None:
                 values = np.array([r[key] for r in own], dtype=np.float64)
                 theirs = printed(name, part.settings.index(setting), setting, method)
                 if len(own):
-                    note = "" if theirs is None else f" ({theirs})"
+                    note = "" if theirs is None else f" ({theirs:.3f})"
                     cells.append(f"{values.mean():.4f} ± {values.std():.4f}{note}")
                 else:
                     cells.append("–")

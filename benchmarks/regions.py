@@ -262,7 +262,7 @@ def _table(setting: Setting, records: list[dict[str, object]]) -> list[str]:
             continue
         cells = [_spread([r[key] for r in own], digits) for key, digits in (("l1", 4), ("rho", 3), ("log_z", 3))]
         if method.startswith("RENN"):
-            cells[0] += f" ({setting.printed})"
+            cells[0] += f" ({setting.printed:.3f})"
         settled = f"{sum(bool(r['converged']) for r in own)} of {len(own)}" if METHODS[method][1] is MESSAGES else ""
         seconds = _spread([r["seconds"] for r in own], 2)
         lines.append(f"| {TITLES.get(method, method)} | {len(own)} | {' | '.join(cells)} | {seconds} | {settled} |")

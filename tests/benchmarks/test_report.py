@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import report
+from benchmarks import card_tables, report
 
 
 def test_numbers_worse_than_print_become_bold() -> None:
@@ -40,6 +40,15 @@ def test_every_kept_table_is_on_the_page() -> None:
     titles = [path.read_text("utf-8").split("\n", 1)[0] for path in report.pages()]
     assert len(titles) >= 5
     assert all(f"#{title}\n" in page for title in titles)
+
+
+def test_models_stand_beside_what_was_printed_for_them() -> None:
+    faces, grids = report.faces().splitlines(), report.grids().splitlines()
+    unit = next(line for line in faces if "frey-unit" in line)
+    assert unit.count("(1.503)") == 1
+    assert len(unit.split("|")) == len(card_tables.QUERIES) + 4
+    assert any(line.startswith("| full covariance | none | -0.7") for line in faces)
+    assert [line.count("**") for line in grids if "grid-border" in line and "|" in line[:2]] == [0, 4]
 
 
 def test_ways_to_install_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

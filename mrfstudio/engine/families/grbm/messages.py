@@ -12,6 +12,16 @@ of a pixel (n, t) = (τb, τ) plus soft evidence, one iteration is
 
 The last line is belief (μ_B/σ_B², 1/σ_B²) minus cavity, moments matched, with the cavity cancelled: nothing is
 subtracted that could lose digits, and λ' ≤ 0 shows at once. Hence A ≥ Λ: one floor keeps belief and cavity positive.
+
+η' holds λ' times the cavity's mean, which all units move at once: where they take a part f of a pixel's precision, an
+error of its mean comes back as -f/(1 - f), and grows if f > ½. So every η' is *carried* along with the mean,
+
+    S = Σ_h λ',   Λ' = max(t + S, floor · t),   s = (n + Σ_h η' - Λ' N/Λ) / (Λ' - κ S),   η'' = η' + κ s λ',
+
+after which the belief's mean is N/Λ + s: with κ = 1 it is (n + Σ of what units say)/t, with no extrapolation, and in
+TAP's equations (`first_order.py`). A unit's own message is no part of its cavity, so κ = 1 - Σ w⁴/(Σ w²)², 0 for a
+single unit. Fixed points are the same (s = 0).
+
 The half-steps follow each other (pixels to hidden, then back with the fresh X), so that p belongs to the unit and not
 to the edge; a flooding schedule, as [QT21] draws it, has the same fixed points and needs about twice the
 iterations.
@@ -37,7 +47,7 @@ class Rows:
     """The unknown pixels of a batch and all that an iteration needs of them.
 
     places (rows,) are their positions in (batch, visible), flattened; batch is the number of images. weights
-    (rows, hidden); information n, precision t, low, high (rows,); bias (batch, hidden) with the observed pixels.
+    (rows, hidden); information n, precision t, low, high, shared κ (rows,); bias (batch, hidden), the observed added.
     `member` (batch, rows) is 1 where a row belongs to an image, None for a single image.
     """
 
@@ -51,6 +61,7 @@ class Rows:
     low: Tensor
     high: Tensor
     bias: Tensor
+    shared: Tensor
 
     def over_pixels(self, edges: Tensor) -> Tensor:
         """Sums over the rows of each image: (…, rows, hidden) to (…, batch, hidden)."""
@@ -95,7 +106,14 @@ def make_rows(model: GRBM, evidence: GaussianEvidence, columns: Columns | None =
     low = (information + weights.clamp_max(0).sum(1)) / precision
     high = (information + weights.clamp_min(0).sum(1)) / precision
     least = model.floor * precision
-    return Rows(places, images, member, weights, information, precision, least, low, high, bias)
+    shared = _shared(weights)
+    return Rows(places, images, member, weights, information, precision, least, low, high, bias, shared)
+
+
+def _shared(weights: Tensor) -> Tensor:
+    """κ (rows,) of weights (rows, hidden): 0 where one unit speaks to a pixel, next to 1 where many do."""
+    squares = weights.square()
+    return 1 - squares.square().sum(1) / squares.sum(1).clamp_min(1e-15).square()
 
 
 def pixel_beliefs(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]:
@@ -131,7 +149,16 @@ def next_messages(rows: Rows, eta: Tensor, lam: Tensor) -> tuple[Tensor, Tensor]
     logits = rows.bias + rows.over_pixels(torch.add(m, z, alpha=0.5))
     p, q = torch.sigmoid(logits), torch.sigmoid(-logits)
     wr = w / (1 + rows.to_rows(p * q) * z)
-    return wr * (rows.to_rows(p) - rows.to_rows(p * q) * m), -(rows.to_rows(p * q) * w) * wr
+    new_eta, new_lam = wr * (rows.to_rows(p) - rows.to_rows(p * q) * m), -(rows.to_rows(p * q) * w) * wr
+    return new_eta + new_lam * _carried(rows, information / precision, new_eta, new_lam), new_lam
+
+
+def _carried(rows: Rows, mean: Tensor, eta: Tensor, lam: Tensor) -> Tensor:
+    """κ s (rows, 1) of new messages η', λ' (rows, hidden), where pixels had the means N/Λ (rows,)."""
+    taken = lam.sum(1)
+    precision = torch.maximum(rows.precision + taken, rows.least)
+    shift = (rows.information + eta.sum(1) - precision * mean) / (precision - rows.shared * taken)
+    return (rows.shared * shift)[:, None]
 
 
 def write_messages(
@@ -161,4 +188,5 @@ def write_messages(
     torch.mul(wr, w, out=new_lam).mul_(minus_y)
     torch.addcmul(rows.to_rows(p), m, minus_y, out=m)
     torch.mul(m, wr, out=new_eta)
+    new_eta.addcmul_(new_lam, _carried(rows, information / precision, new_eta, new_lam))
     return logits

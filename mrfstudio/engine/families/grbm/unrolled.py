@@ -11,6 +11,11 @@ an image:
     gw = u - y l w r + gm D/A + 2 gz w/A
     gA = -(gm m + gz z)/A,   gD = gm w/A
     gλ = Σ_h gA - gA,   gη = Σ_h gD - gD                               Σ_h over the units; no Σ_h gA at the floor
+
+Before that, from gradients of η'', λ' to those of η', λ' (*carried* there), with V = Λ' - κS, μ = N/Λ and e = Σ_h a λ':
+
+    gU = κ e/V,   gV = -gU s,   gΛ' = gV - μ gU,   gS = gΛ' - κ gV                        no gΛ' at the floor
+    a += gU,   l += κ s a + gS,   gn = gU,   gt = gΛ',   gμ = -Λ' gU,   gκ = e s - S gV
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from mrfstudio.engine.runtime.recycling import recycled
 def unrolled_beliefs(rows: Rows, iterations: int, readouts: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Information N and precision Λ of the pixels' beliefs, (readouts, rows) each, after each of `readouts` iterations.
 
-    Differentiable in weights, information, precision and bias of the rows; equals stepping with `next_messages`.
+    Differentiable in weights, vectors and bias of the rows; equals stepping with `next_messages`.
     """
     found: tuple[Tensor, Tensor] = _UnrolledGaussian.apply(
         rows.weights,
@@ -38,6 +43,7 @@ def unrolled_beliefs(rows: Rows, iterations: int, readouts: Sequence[int]) -> tu
         rows.bias,
         rows.low,
         rows.high,
+        rows.shared,
         rows,
         iterations,
         tuple(readouts),
@@ -57,6 +63,7 @@ class _UnrolledGaussian(torch.autograd.Function):
         bias: Tensor,
         low: Tensor,
         high: Tensor,
+        shared: Tensor,
         rows: Rows,
         iterations: int,
         readouts: tuple[int, ...],
@@ -81,6 +88,7 @@ class _UnrolledGaussian(torch.autograd.Function):
         back.g_beliefs[list(readouts)] = torch.stack(gradients, 1)
         for k in range(len(kept.means) - 1, 0, -1):
             back.pixels(k)
+            back.carried(k - 1)
             back.messages(k - 1)
         back.bounds(0)
         return *back.into(), None, None, None
@@ -155,6 +163,30 @@ class _Backward:
         self.mean_outside = torch.where(inside, 0.0, information / precision)
         self.free = torch.stack([inside, precision > rows.least], 1).to(precision.dtype)
         self.all_free, self.all_inside = bool(self.free.all()), bool(inside.all())
+        self.taken = kept.messages[:, 1].sum(-1)
+        self.floor = float(rows.least[0] / rows.precision[0]) if len(rows.least) else 1.0
+        self.g_unary, self.g_shared = torch.zeros_like(kept.beliefs[0]), torch.zeros_like(rows.shared)
+
+    def carried(self, k: int) -> None:
+        """From the gradients of messages k + 1 to what they were before they were carried along with the mean."""
+        rows, a, l = self.rows, self.g_eta, self.g_lam  # noqa: E741  # the letters of the equations
+        precision, taken, mean = (
+            self.kept.beliefs[k + 1, 1],
+            self.taken[k + 1],
+            self.kept.beliefs[k, 0] / self.kept.beliefs[k, 1],
+        )
+        shift, part = self.kept.means[k + 1] - mean, precision - rows.shared * taken
+        e = torch.einsum("rh,rh->r", a, self.lam[k + 1])
+        g_u = rows.shared * e / part
+        g_v = -g_u * shift
+        g_precision = g_v - mean * g_u
+        free = self.free[k + 1, 1]
+        l.addcmul_(a, (rows.shared * shift)[:, None]).add_((free * g_precision - rows.shared * g_v)[:, None])
+        a.add_(g_u[:, None])
+        self.g_unary.add_(torch.stack([g_u, g_precision * (free + (1 - free) * self.floor)]))
+        self.g_shared.addcmul_(e, shift).addcmul_(taken, g_v, value=-1.0)
+        g_mean = -precision * g_u / self.kept.beliefs[k, 1]
+        self.g_beliefs[k].add_(torch.stack([g_mean, -mean * g_mean]))
 
     def messages(self, k: int) -> None:
         """From the gradients of messages k + 1 to those of messages k at fixed beliefs, and of the beliefs."""
@@ -200,15 +232,15 @@ class _Backward:
         self.g_lam.add_(precision)
 
     def into(self) -> tuple[Tensor, ...]:
-        """Gradients of weights, information, precision, bias, low and high, in the shapes of those."""
+        """Gradients of weights, information, precision, bias, low, high and shared, in the shapes of those."""
         (g_information, g_precision), (inside, free) = self.g_beliefs.unbind(1), self.free.unbind(1)
-        rows, at_bound = self.rows, g_information * self.kept.beliefs[:, 1]
-        floor = float(rows.least[0] / rows.precision[0]) if len(rows.least) else 1.0
+        at_bound = g_information * self.kept.beliefs[:, 1]
         return (
             self.g_weights,
-            (g_information * inside).sum(0),
-            (g_precision * (free + (1 - free) * floor)).sum(0),
+            (g_information * inside).sum(0) + self.g_unary[0],
+            (g_precision * (free + (1 - free) * self.floor)).sum(0) + self.g_unary[1],
             self.g_logits.sum(0),
             (at_bound * self.below).sum(0),
             (at_bound * self.above).sum(0),
+            self.g_shared,
         )

@@ -113,6 +113,23 @@ def test_damping_changes_the_way_but_not_the_fixed_point() -> None:
     torch.testing.assert_close(plain[0], damped[0])
 
 
+def test_units_that_share_directions_settle_where_damped_messages_do() -> None:
+    """Nine directions of twelve pixels, twenty units each, take more than half of the pixels' precision.
+
+    Messages that are not carried along with the mean run off there, undamped.
+    """
+    generator = torch.Generator().manual_seed(1)
+    directions, _ = torch.linalg.qr(torch.randn(12, 12, generator=generator, dtype=torch.float64))
+    model = GRBM((3, 4), 9 * 20, dtype=torch.float64)
+    model.weights.copy_(0.4 * directions[:9].repeat_interleave(20, 0))
+    own = 0.3 * torch.randn(12, generator=generator, dtype=torch.float64)
+    model.visible_bias.copy_(own - 0.5 * model.weights.sum(0))
+    evidence = model.evidence_from_image(torch.zeros(3, 4), torch.ones(3, 4, dtype=torch.bool))
+    plain, damped = settled(model, evidence), settled(model, evidence, 2000, damping=0.7)
+    assert float((1 / plain[0][..., 1]).mean()) < 0.5  # of a precision of 1
+    torch.testing.assert_close(plain[0], damped[0], rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [30.0, 1e3, 1e6])
 def test_extreme_weights_give_finite_beliefs_and_positive_variances(dtype: torch.dtype, scale: float) -> None:
