@@ -140,7 +140,8 @@ PARTS = {
         "`renn --regions shared --shared N`: roots are all pairs of nodes together with N nodes that all of them "
         "share; one shared node is what cycles give. Shared are the first nodes, because regions depend on the graph "
         "alone and stay when couplings move; in the columns `strongest` nodes are numbered by the strength of their "
-        "couplings.",
+        "couplings. One shared node is worse than print at γ = 1 because the minimum of its energy lies away from the "
+        "truth (`benchmarks/region_minima.md`); two and three are better.",
     ),
 }
 PRINTED_ZERO = {25: (0.075, 0.107), 100: (0.128, 0.108), 225: (0.136, 0.112), 400: (0.141, 0.118)}
