@@ -18,7 +18,7 @@ from mrfstudio.engine.files import atomic
 from mrfstudio.engine.runtime import jobs, memory
 from mrfstudio.launcher import environment
 from mrfstudio.ui.engine import engine_thread
-from mrfstudio.ui.window import app
+from mrfstudio.ui.window import display
 from tests.places import ROOT
 
 
@@ -26,8 +26,8 @@ from tests.places import ROOT
 def test_only_linux_needs_a_variable_for_its_display(system: str, seen: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(app, "sys", SimpleNamespace(platform=system))
-    assert app.has_display() is seen
+    monkeypatch.setattr(display, "sys", SimpleNamespace(platform=system))
+    assert display.has_display() is seen
 
 
 def test_windows_ends_a_job_without_signals(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from mrfstudio.engine.protocol.lessons import Lesson
 from mrfstudio.engine.protocol.words import Words
 from mrfstudio.ui.style.icons import icon
+from mrfstudio.ui.style.keys import key_text, keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.elided import Elided
 from mrfstudio.ui.words.view import WordsView, plain_words
@@ -88,7 +89,7 @@ class Guide(QFrame):
         self.bar = QProgressBar(textVisible=False)
         self.bar.setAccessibleName("Steps of the lesson")
         self.show_me = QPushButton("&Show me")
-        self.show_me.setToolTip("Have it done for you; Ctrl+Z takes it back.")
+        self.show_me.setToolTip(keyed("Have it done for you; Ctrl+Z takes it back."))
         self.back, self.next = QPushButton("&Back"), QPushButton("&Next")
         self.back.setToolTip("The step before. What you did stays.")
         self.close_button = QToolButton()
@@ -179,7 +180,7 @@ class Guide(QFrame):
             button.setCheckable(True)
             keys = f"Alt+{number + 1}"
             button.setShortcut(QKeySequence(keys))
-            button.setToolTip(f"Say what you expect; then see what happens. ({keys})")
+            button.setToolTip(f"Say what you expect; then see what happens. ({key_text(keys)})")
             button.clicked.connect(lambda _=False, number=number: self.picked.emit(number))
             self._choice_row.addWidget(button)
             self.choices.append(button)

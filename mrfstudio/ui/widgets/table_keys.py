@@ -8,8 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QTableView
 
+from mrfstudio.ui.style.keys import keyed
+
 KEYS = {"Alt+Up": Qt.SortOrder.AscendingOrder, "Alt+Down": Qt.SortOrder.DescendingOrder}
-HELP = "Click a heading to sort by it; with the keyboard go to the column, then Alt+Up or Alt+Down."
+HELP = keyed("Click a heading to sort by it; with the keyboard go to the column, then Alt+Up or Alt+Down.")
 
 
 def table_keys(view: QTableView) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from mrfstudio.ui.style.keys import key_sequence, key_text
 from mrfstudio.ui.workspaces import signs
 
 
@@ -366,7 +367,7 @@ def make_action(window: QWidget, spec: ActionSpec) -> QAction:
     """One QAction with tool tip, status tip and "what is this?" text from its description."""
     action = QAction(spec.text, window)
     action.setObjectName(spec.name)
-    action.setShortcuts([QKeySequence(key) for key in spec.keys])
+    action.setShortcuts([key_sequence(key) for key in spec.keys])
     if spec.on_canvas:
         action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
     action.setCheckable(spec.checkable)
@@ -380,8 +381,3 @@ def tip(spec: ActionSpec) -> str:
     """The help sentence and the key that does the same."""
     keys = key_text(spec.keys[0]) if spec.keys else ""
     return f"{spec.help} ({keys})" if keys else spec.help
-
-
-def key_text(key: str) -> str:
-    """A key in the words of the system, such as Ctrl+Z or ⌘Z."""
-    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)

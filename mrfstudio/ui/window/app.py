@@ -24,6 +24,7 @@ from mrfstudio.ui.engine.engine_thread import EngineThread
 from mrfstudio.ui.plots import loading
 from mrfstudio.ui.style.icons import tinted
 from mrfstudio.ui.style.theme import Theme
+from mrfstudio.ui.window.display import has_display
 from mrfstudio.ui.window.garbage import GarbageCollector
 from mrfstudio.ui.window.settings import Settings
 
@@ -48,13 +49,6 @@ def open_window(file: Path | None = None, shown: Request[str] | None = None) -> 
     status = app.exec()
     start.finish()
     return status
-
-
-def has_display() -> bool:
-    """Whether a window could be seen, or a platform was asked for by name."""
-    if os.environ.get("QT_QPA_PLATFORM") or sys.platform in ("win32", "darwin"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 class StudioApplication(QApplication):

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from mrfstudio.ui.style.icons import icon
+from mrfstudio.ui.style.keys import key_sequence, key_text
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.elided import Elided
 
@@ -52,8 +53,9 @@ class WorkspaceRail(QToolBar):
         action = self.addAction(icon(picture, self), title)
         number = len(self._icons) + 1
         action.setCheckable(True)
-        action.setShortcut(f"Ctrl+{number}")
-        action.setToolTip(f"{help} (Ctrl+{number})")
+        keys = f"Ctrl+{number}"
+        action.setShortcut(key_sequence(keys))
+        action.setToolTip(f"{help} ({key_text(keys)})")
         action.setStatusTip(help)
         action.setWhatsThis(help)
         action.setData(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.badge import Badge
 
@@ -26,7 +27,7 @@ class StatusLine(QObject):
         bar = window.statusBar()
         bar.setSizeGripEnabled(False)
         self.badge, self.rates, self.help_label = Badge(), Rates(), QLabel("Help: F1")
-        self.help_label.setToolTip("F1 shows every key; Shift+F1 explains what you click on.")
+        self.help_label.setToolTip(keyed("F1 shows every key; Shift+F1 explains what you click on."))
         margin = px(window, 8)
         self.badge.setContentsMargins(margin, 0, 0, 0)
         self.rates.setContentsMargins(0, 0, margin, 0)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidge
 
 from mrfstudio.engine.protocol.words import Equation, Part, Run, TextBlock, Words
 from mrfstudio.ui.style.colours import colours_of
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.words.lighting import Pointed
 from mrfstudio.ui.words.picture import inline_image, letters_of, paint_equation
@@ -141,7 +142,7 @@ class WordsView(QWidget):
             else:
                 runs = (Run(before), *block.runs) if before and not index else block.runs
                 self._add_label(TextBlock(block.kind, runs))
-        self.setAccessibleDescription(words.source)
+        self.setAccessibleDescription(keyed(words.source))
         self._dress()
         self.updateGeometry()
 
@@ -245,7 +246,7 @@ def rich(block: TextBlock, formula: Callable[[Equation], str]) -> str:
 def _rich_run(run: Run, formula: Callable[[Equation], str]) -> str:
     if run.equation is not None:
         return formula(run.equation)
-    text = escape(run.text)
+    text = escape(keyed(run.text))
     if run.code:
         return f"<code>{text}</code>"
     if run.link:

@@ -16,6 +16,7 @@ from mrfstudio.ui.plots.curve_plot import lane_paint
 from mrfstudio.ui.plots.pace import PlotPace
 from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.window import app
+from mrfstudio.ui.window.display import has_display
 from tests.ui.helpers.studio import Studio
 
 
@@ -76,7 +77,7 @@ def test_without_a_display_the_command_draws_the_tour_and_says_where(
 
 def test_a_platform_asked_for_by_name_is_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    assert app.has_display()
+    assert has_display()
 
 
 def test_the_ring_is_dark_on_light() -> None:

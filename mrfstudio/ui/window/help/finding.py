@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -22,8 +22,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from mrfstudio.ui.style.keys import key_text, keyed
 from mrfstudio.ui.style.theme import px
-from mrfstudio.ui.window.actions import key_text, menus
+from mrfstudio.ui.window.actions import menus
 
 SCREEN_SHARE = 0.9  # of the screen, at the most
 INSIDE = " → "  # between the names of a menu and of one in it
@@ -101,7 +102,7 @@ class ShortcutSheet(QDialog):
             grid.addWidget(heading, row, 0, 1, 2)
             row += 1
             for keys, text in lines:
-                key = QLabel(keys)
+                key = QLabel(keyed(keys))
                 key.setProperty("role", "key")
                 grid.addWidget(key, row, 0, Qt.AlignmentFlag.AlignLeft)
                 grid.addWidget(QLabel(text), row, 1)
@@ -172,7 +173,7 @@ class CommandPalette(QDialog):
             (rank(text, name, place, action.statusTip()), name, place, action) for place, name, action in self._entries
         ]
         for _, name, place, action in sorted((r for r in ranked if r[0] is not None), key=lambda r: (r[0], r[1])):
-            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            keys = key_text(action.shortcut().toString())
             item = QTreeWidgetItem([name, keys])
             item.setToolTip(0, f"{place}: {escape(action.statusTip() or name)}")
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)

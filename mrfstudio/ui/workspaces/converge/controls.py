@@ -16,6 +16,7 @@ from mrfstudio.engine.protocol.frames import Frame, GraphFrame, LaneFrame
 from mrfstudio.ui.canvas.layers import ColourScale
 from mrfstudio.ui.style.colours import Colours, rgb
 from mrfstudio.ui.style.graph_colours import state_colour, value_colours
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.legend import ColourBar
@@ -28,7 +29,7 @@ from mrfstudio.ui.workspaces.shared.lane_manager import LaneManager
 from mrfstudio.ui.workspaces.shared.model_panel import ModelPanel
 
 FIELD = Field("field", "number", 0.0, "The field of this node, as the graph has it now.", low=-10, high=10)
-NOTHING = "Click a node with the Inspect tool, or with Alt, to see its marginal here."
+NOTHING = keyed("Click a node with the Inspect tool, or Alt+click with any other, to see its marginal here.")
 MARKS = "Nodes with a square frame have evidence. Striped messages oscillate."
 MARKS_IN_IMAGE = "So many nodes are drawn as an image. Zoom in to see evidence, squares and what oscillates."
 SIDES = (("Show", "shown on canvas, gauge and form"), ("With", "compared with it where nodes show the difference"))

@@ -30,6 +30,7 @@ from mrfstudio.ui.export.recorder import Recorder
 from mrfstudio.ui.graph_canvas.input import GraphCanvas
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.graph_colours import state_colour
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.widgets.transport import TransportBar
 from mrfstudio.ui.window.actions import (
     CLEAR_HINTS,
@@ -59,7 +60,7 @@ from mrfstudio.ui.workspaces.shared.view import ExtraDock, FrameThrottle, Worksp
 ADVICE = (
     "Try it: choose a ring, raise the coupling until its messages swing for long, then follow the advice here.",
     "Say what you know: press 1 and click nodes; the right button takes it back.",
-    "Look closer: click a line to see its messages; Ctrl+G maps σ_max.",
+    keyed("Look closer: click a line to see its messages; Ctrl+G maps σ_max."),
 )
 FIRST_SPEED = 60.0
 PICTURES = ("histogram", "marginal", "residual")

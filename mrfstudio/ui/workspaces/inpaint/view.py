@@ -31,6 +31,7 @@ from mrfstudio.ui.canvas.tools import INPAINT_TARGETS
 from mrfstudio.ui.canvas.wipe import WipeBar
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.export.recorder import Recorder
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.widgets.iteration_strip import IterationStrip
 from mrfstudio.ui.widgets.layer_list import LayerList
 from mrfstudio.ui.widgets.legend import Legend
@@ -66,7 +67,7 @@ ADVICE = (
     "Try it: paint over a part of the picture and watch it fill in; the right button shows pixels again. "
     "PgDn takes the next picture.",
     "V shows the mean, its deviation, a sample, the error in turn. W or the grip below the picture wipes to before.",
-    "Look inside: Ctrl+H shows the hidden units; click one to switch it on or off. Ctrl+K compares two models.",
+    keyed("Look inside: Ctrl+H shows the hidden units; click one to switch it on or off. Ctrl+K compares two models."),
 )
 EMPTY = "One moment: the first picture is on its way.\nYou can also open or paste one."
 

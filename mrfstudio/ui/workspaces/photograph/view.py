@@ -16,6 +16,7 @@ from mrfstudio.engine.protocol.requests.studio import Begin
 from mrfstudio.ui.canvas.tools import Target
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.export.recorder import Recorder
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.widgets.iteration_strip import IterationStrip
 from mrfstudio.ui.window.actions import SHOW_HINT, ActionHandlers
 from mrfstudio.ui.window.settings import Settings
@@ -31,8 +32,10 @@ ADVICE = (
     "Try it: paint on the white rim of the helmet with 1, on what does not belong with 2. The right button erases. "
     "K shows the cut-out.",
     "J goes to where a stroke would help most; O held shows the photograph alone.",
-    "Drag the slider below to the left to see what the scores say without their neighbours. Ctrl+Shift+X copies the "
-    "cut-out.",
+    keyed(
+        "Drag the slider below to the left to see what the scores say without their neighbours. Ctrl+Shift+X copies "
+        "the cut-out."
+    ),
 )
 TOO_FEW = "Paint on what you want with 1 and on the rest with 2: nothing can be decided before two labels have strokes."
 EMPTY = "One moment: the first photograph is on its way.\nYou can also open or paste one."

@@ -15,13 +15,14 @@ from mrfstudio.ui.canvas.overlays import MOST_CLONES
 from mrfstudio.ui.plots.heat_map import HeatMap
 from mrfstudio.ui.style.colormaps import clone_colours
 from mrfstudio.ui.style.colours import Colours, colours_of
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.style.words import percent
 from mrfstudio.ui.widgets.badge import short
 from mrfstudio.ui.widgets.legend import ColourBar
 from mrfstudio.ui.words.lighting import stands_for
 
-EMPTY = "Choose the Inspect tool (I) and click a pixel, or hold Alt and click with any tool."
+EMPTY = keyed("Choose the Inspect tool (I) and click a pixel, or Alt+click with any tool.")
 LABEL_STATES = ("OUT", "IN")  # the states after the clones
 
 

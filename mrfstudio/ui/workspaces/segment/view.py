@@ -15,6 +15,7 @@ from mrfstudio.engine.protocol.requests.studio import Begin
 from mrfstudio.ui.canvas.layers import SEGMENT_LAYERS
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.export.recorder import Recorder
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.window.actions import (
     ADD_EDGES,
     CLEAR_OBSERVED,
@@ -39,7 +40,7 @@ LABELS = ("CONTOUR", "OUT", "IN")
 ADVICE = (
     "Try it: draw on the contour, or erase it with the right button, and watch the labels follow. N or D adds noise.",
     "Say what you know: press 3 and paint a few IN pixels. Full stop and comma step through the iterations.",
-    "Look inside: Ctrl+B shows what each clone has learned, Ctrl+K compares two models.",
+    keyed("Look inside: Ctrl+B shows what each clone has learned, Ctrl+K compares two models."),
 )
 
 

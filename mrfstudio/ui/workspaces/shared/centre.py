@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from mrfstudio.ui.style.icons import icon
+from mrfstudio.ui.style.keys import key_text
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.pages import PageTabs
 from mrfstudio.ui.widgets.palette import Palette
@@ -24,7 +25,7 @@ class ActionButton(QToolButton):
         self.setText(name)
         self.setProperty("role", "small")
         self.setAccessibleName(name)
-        self.setToolTip(f"<b>{name}</b> ({key})<br>{help}")
+        self.setToolTip(f"<b>{name}</b> ({key_text(key)})<br>{help}")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus with the canvas
         self.set_narrow(False)
         self._follow_theme()

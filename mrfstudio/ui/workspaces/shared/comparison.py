@@ -15,6 +15,7 @@ from mrfstudio.engine.protocol.frames import Frame, LaneFrame
 from mrfstudio.ui.export.pictures import CSV, ExportError, ask_path, save_text
 from mrfstudio.ui.plots.curves import CurvePlots
 from mrfstudio.ui.plots.scatter import MarginalScatter
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import MinimumWidth, px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.elided import Elided
@@ -70,7 +71,7 @@ class ComparisonPanel(QWidget):
         self.reference.setAccessibleName("Reference")
         self.reference.activated.connect(lambda _: self.reference_changed.emit(self.reference.currentData()))
         self.copy.setToolTip(
-            "Copy all columns; a spreadsheet takes them as they are. Ctrl+C in the table does the same."
+            keyed("Copy all columns; a spreadsheet takes them as they are. Ctrl+C in the table does the same.")
         )
         self.copy.clicked.connect(self.table.copy)
         self.columns.setToolTip("Which columns the table shows, and what each of them says.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QTabWidget, QVBoxLayout, QWidget
 
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.pages import PageTabs
 
@@ -32,8 +33,8 @@ class TrainCentre(QWidget):
         self.tabs.setAccessibleName("Watch and runs")
         self.tabs.addTab(watch, "Watch")
         self.tabs.addTab(table, "Runs")
-        self.tabs.setTabToolTip(0, "The run that is looked at: its answers, its inside, its snapshots. (Ctrl+T)")
-        self.tabs.setTabToolTip(1, "Every run there is: compare, rename, duplicate, delete. (Ctrl+T)")
+        self.tabs.setTabToolTip(0, keyed("The run that is looked at: its answers, its inside, its snapshots. (Ctrl+T)"))
+        self.tabs.setTabToolTip(1, keyed("Every run there is: compare, rename, duplicate, delete. (Ctrl+T)"))
         column = QVBoxLayout(self)
         margin = px(self, 8)
         column.setContentsMargins(margin, margin, margin, margin)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from mrfstudio.engine.protocol.requests.train import DeleteRuns, ListRuns, OpenRun, RenameRun, RestoreRuns
 from mrfstudio.engine.protocol.training import RunNote, RunView
 from mrfstudio.ui.export.pictures import CSV, PNG, SVG, ExportError, ask_path, drawing_of, save_drawing, save_text
+from mrfstudio.ui.style.keys import key_text
 from mrfstudio.ui.window.actions import (
     COPY_COMMAND,
     DELETE_RUN,
@@ -234,7 +235,7 @@ class TrainRuns(QObject):
             self.draw_shown()
         self._workspace.show_state()
         self.refresh()
-        self._say(f"Deleted: {_names(runs)}. Undo (Ctrl+Z) brings this back, for an hour.")
+        self._say(f"Deleted: {_names(runs)}. Undo ({key_text('Ctrl+Z')}) brings this back, for an hour.")
 
     def _restored_now(self, runs: Mapping[str, str]) -> None:
         if self._workspace.shown_run.shown is None:  # it was looked at before

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QToolButton
 from mrfstudio.engine.protocol.training import RunNote
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.icons import icon, tinted
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.elided import Elided
 
@@ -46,13 +47,13 @@ class TrainingBar(QWidget):
         super().__init__(parent)
         self.start_button = QPushButton("Start")
         self.start_button.setDefault(True)  # its colour: the one thing to press here
-        self.start_button.setToolTip("Begin a new run with the plan at the right. (Ctrl+Return)")
+        self.start_button.setToolTip(keyed("Begin a new run with the plan at the right. (Ctrl+Return)"))
         self.pause_button = self._button("pause", "Pause", PAUSE_HELP)
         self.step_button = self._button("step-forward", "One batch", "Compute one batch and wait. (Full stop)")
         self.stop_button = self._button("stop", "Stop", "End the run after this batch; the best model is kept.")
         self.use_button = QPushButton("Use this model now")
         self.use_button.setToolTip(
-            "Hand the parameters that are shown to the other workspaces, under the run's name. (Ctrl+U)"
+            keyed("Hand the parameters that are shown to the other workspaces, under the run's name. (Ctrl+U)")
         )
         self.words, self.progress = Elided(), ProgressLine()
         self.words.setAccessibleName("Progress")

@@ -25,6 +25,7 @@ from mrfstudio.engine.protocol.requests.train import (
 )
 from mrfstudio.engine.protocol.training import RunNote, RunUpdate, TrainingChoices
 from mrfstudio.ui.engine.controller import Controller
+from mrfstudio.ui.style.keys import key_text
 from mrfstudio.ui.window.actions import (
     PLAY_PAUSE,
     SHOW_HINT,
@@ -356,7 +357,7 @@ class TrainView(WorkspaceView):
             # Somebody who meant to pause a run that has just ended does not want another two minutes of it.
             more = ", or More time to go on with it" if shown.extendable else ""
             self.controller.message.emit(
-                f"The run {shown.name} has ended: press Start (Ctrl+Return) for a new one{more}."
+                f"The run {shown.name} has ended: press Start ({key_text('Ctrl+Return')}) for a new one{more}."
             )
 
     def step(self) -> None:

@@ -15,6 +15,7 @@ from mrfstudio.ui.plots.content import Crosshair, Paint, PlotLine, Range
 from mrfstudio.ui.plots.coordinates import padded
 from mrfstudio.ui.plots.curve_plot import CurvePlot, Measure
 from mrfstudio.ui.style.graph_colours import state_line_colour
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import MinimumWidth, px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.parameter_form import ParameterForm
@@ -22,7 +23,7 @@ from mrfstudio.ui.workspaces.converge.overviews.region_view import WITH_REGIONS
 
 EMPTY = "Click a line or a square of the graph to see its messages here, iteration by iteration."
 SILENT = "This algorithm sends no messages: choose bp, alpha-bp or trw to see some."
-REGIONAL = "This algorithm has beliefs of regions instead of messages along edges: Ctrl+Shift+R shows them."
+REGIONAL = keyed("This algorithm has beliefs of regions instead of messages along edges: Ctrl+Shift+R shows them.")
 MESSAGE = Measure(
     "message", "message", "", "The message as probabilities of the receiver's states. Click to go to an iteration."
 )
