@@ -1,11 +1,13 @@
-"""How training scales under torchrun: seconds a step for one and two processes, and what an all-reduce takes.
+"""How training scales under torchrun, and a batch with its workers: one process and two, on a machine with two cores.
 
-    python benchmarks/scaling.py                 on a quiet machine with two cores; a table for docs/scaling.md
+    python benchmarks/scaling.py                 on a quiet machine; writes benchmarks/results/scaling.md
     python benchmarks/scaling.py --steps 40      longer runs, steadier numbers
 
-Each process has one thread, so that two of them use two cores. The time of a step is the median after the first five.
-The time that a processor spent on it says how the work is shared also where other programs run beside it; what the
-processes wait for each other is only in the time of the clock, which needs a machine that does nothing else.
+A batch is timed from its start to its end: starting the processes, and reading torch in each, is part of it.
+
+In training, each process has one thread, so that two of them use two cores. The time of a step is the median after the
+first five. The time that a processor spent on it says how the work is shared also where other programs run beside it;
+what the processes wait for each other is only in the time of the clock, which needs a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "benchmarks" / "results" / "scaling.md"
+DRAWINGS, GRAPHS = 40, 60
 WORK = {
     "grid, 16 clones, batches of 32 pictures": (
         "grid",
@@ -87,6 +92,80 @@ def measured(name: str, processes: int, steps: int) -> dict[str, float]:
         return found
 
 
+def batch_seconds(folder: Path, command: str, options: list[str], workers: int) -> float:
+    out = folder.with_name(f"{folder.name}-{workers}")
+    words = ["batch", command, str(folder), "--out", str(out), "--workers", str(workers), *options]
+    begin = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "mrfstudio", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+    )
+    return time.perf_counter() - begin
+
+
+def drawings(folder: Path) -> None:
+    """Ellipses with a gap, 128×128."""
+    from PIL import Image, ImageDraw
+
+    for number in range(DRAWINGS):
+        picture = Image.new("L", (128, 128), 255)
+        box = (10 + number % 7, 14, 118 - number % 5, 100 + number % 11)
+        ImageDraw.Draw(picture).arc(box, 8 + number, 360 + number, fill=0)
+        picture.save(folder / f"{number:02}.png")
+
+
+def graphs(folder: Path) -> None:
+    """Grids of spins, 80×80, written as .uai."""
+    import mrfstudio
+
+    side = 80
+    cells = [(row, column) for row in range(side) for column in range(side)]
+    edges = [(side * r + c, side * r + c + 1) for r, c in cells if c + 1 < side]
+    edges += [(side * r + c, side * (r + 1) + c) for r, c in cells if r + 1 < side]
+    for number in range(GRAPHS):
+        random = Random(number)
+        couplings = [random.gauss(0, 0.4) for _ in edges]
+        fields = [random.gauss(0, 0.2) for _ in cells]
+        mrfstudio.write_graph(folder / f"{number:03}.uai", mrfstudio.FactorGraph.ising(edges, couplings, fields))
+
+
+def batch_rows() -> list[str]:
+    """Lines of the table of batches."""
+    kinds = (
+        (f"segment, {DRAWINGS} drawings of 128×128", "segment", [], drawings),
+        (f"infer --algorithm bp, {GRAPHS} grids of 80×80", "infer", ["--algorithm", "bp"], graphs),
+    )
+    rows = []
+    for name, command, options, make in kinds:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place, "items")
+            folder.mkdir()
+            make(folder)
+            one, two = (batch_seconds(folder, command, options, workers) for workers in (1, 2))
+        rows.append(f"| {name} | {one:.1f} | {two:.1f} | {one / two:.2f} |")
+        print(rows[-1], flush=True)
+    return rows
+
+
+def training_rows(steps: int) -> list[str]:
+    """Lines of the table of trainings."""
+    rows = []
+    for name in WORK:
+        one, two = (measured(name, processes, steps) for processes in (1, 2))
+        cells = [f"{1e3 * one['step']:.1f}", f"{1e3 * two['step']:.1f}", f"{one['step'] / two['step']:.2f}"]
+        cells += [f"{1e3 * one['work']:.1f}", f"{1e3 * two['work']:.1f}", f"{one['work'] / two['work']:.2f}"]
+        cells += [f"{two['bytes'] / 1e3:.0f}", f"{1e3 * two['all_reduce']:.2f}"]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+        print(rows[-1], flush=True)
+    return rows
+
+
+def load() -> float:
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=15)
@@ -96,25 +175,26 @@ def main() -> None:
     if options.child:
         child(options.child, options.steps, options.out)
         return
-    cores, load = os.cpu_count(), os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
+    before = load()
     lines = [
-        "# Training under torchrun",
+        "# One process and two",
         "",
-        f"Made by `benchmarks/scaling.py` on {cores} cores, one thread a process; load before it {load:.1f}. "
-        f"Medians of {options.steps} steps.",
+        f"Made by `benchmarks/scaling.py` on {os.cpu_count()} cores; load before it {before:.1f}.",
+        "",
+        f"Training under torchrun, one thread a process, medians of {options.steps} steps:",
         "",
         "| training | one process, ms a step | two, ms a step | speed-up | one, ms of a processor | two, ms of each | "
         "share | gradient, kB | all-reduce, ms |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        *training_rows(options.steps),
+        "",
+        "Batches, from start to end:",
+        "",
+        "| batch | one worker, s | two, s | speed-up |",
+        "| --- | --- | --- | --- |",
+        *batch_rows(),
     ]
-    for name in WORK:
-        one, two = (measured(name, processes, options.steps) for processes in (1, 2))
-        cells = [f"{1e3 * one['step']:.0f}", f"{1e3 * two['step']:.0f}", f"{one['step'] / two['step']:.2f}"]
-        cells += [f"{1e3 * one['work']:.0f}", f"{1e3 * two['work']:.0f}", f"{one['work'] / two['work']:.2f}"]
-        cells += [f"{two['bytes'] / 1e3:.0f}", f"{1e3 * two['all_reduce']:.2f}"]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-        print(lines[-1], flush=True)
-    (ROOT / "benchmarks" / "results" / "scaling.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    KEPT.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -120,21 +120,32 @@ class Stepper:
             return learner.batch(self.model, moved(batch, torch.device(context.device)), state.learner, context)
 
     def _averaged(self, result: BatchResult, parameters: Mapping[str, Tensor]) -> BatchResult:
-        """The mean over all processes, each by the weight of its part of the batch. Parameters keep their shapes."""
+        """The mean over all processes, each by the weight of its part of the batch. Parameters keep their shapes.
+
+        Two sums travel, however many tensors the model has: numbers, then all gradients as one vector.
+        """
         if self.parallel.size == 1:
             return result
         names = sorted(result.scalars)
         values = [result.loss, *(result.scalars[name] for name in names)]
-        local = torch.tensor([result.weight, *(result.weight * value for value in values)], dtype=torch.float64)
-        total = self.parallel.all_reduce(local).tolist()
-        weight = total[0]
-        moved_by = self.parallel.all_reduce(torch.tensor([float(p.grad is not None) for p in parameters.values()]))
-        for parameter, processes in zip(parameters.values(), moved_by.tolist(), strict=True):
-            if processes:  # one that no process has a gradient of stays without, as with one process
-                own = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad * result.weight
-                parameter.grad = self.parallel.all_reduce(own) / weight
-        loss, *scalars = (value / weight for value in total[1:])
+        moved_here = [float(parameter.grad is not None) for parameter in parameters.values()]
+        local = [result.weight, *(result.weight * value for value in values), *moved_here]
+        total = self.parallel.all_reduce(torch.tensor(local, dtype=torch.float64)).tolist()
+        weight, moved_by = total[0], total[1 + len(values) :]
+        # One that no process has a gradient of stays without, as with one process.
+        moving = [each for each, by in zip(parameters.values(), moved_by, strict=True) if by]
+        self._add_up(moving, result.weight, weight)
+        loss, *scalars = (value / weight for value in total[1 : 1 + len(values)])
         return BatchResult(loss, weight, dict(zip(names, scalars, strict=True)), result.state)
+
+    def _add_up(self, parameters: list[Tensor], own: float, weight: float) -> None:
+        """Give each parameter (…) its gradient over all processes; `own` of the whole weight was computed here."""
+        if not parameters:
+            return
+        gradients = [torch.zeros_like(each) if each.grad is None else each.grad * own for each in parameters]
+        added = self.parallel.all_reduce(torch.cat([gradient.reshape(-1) for gradient in gradients])) / weight
+        for parameter, part in zip(parameters, added.split([each.numel() for each in parameters]), strict=True):
+            parameter.grad = part.reshape(parameter.shape).to(parameter.dtype)
 
     def _check(self, loss: float, norm: float, step: int) -> None:
         """Stop before a bad gradient is used. A bad loss accuses the last update, so that is taken back as well."""
