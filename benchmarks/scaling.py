@@ -149,6 +149,28 @@ def batch_rows() -> list[str]:
     return rows
 
 
+BUSY = """
+import time, torch
+torch.set_num_threads(1)
+left, right = torch.rand(2, 512, 512)
+left @ right
+begin = time.perf_counter()
+for _ in range(600):
+    left @ right
+print(time.perf_counter() - begin)
+"""
+
+
+def ceiling() -> float:
+    """The speed-up of two processes that share nothing but the machine: products of matrices, one thread each."""
+
+    def together(count: int) -> float:
+        started = [subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) for _ in range(count)]
+        return max(float(each.communicate()[0]) for each in started)
+
+    return 2 * together(1) / together(2)
+
+
 def training_rows(steps: int) -> list[str]:
     """Lines of the table of trainings."""
     rows = []
@@ -179,7 +201,8 @@ def main() -> None:
     lines = [
         "# One process and two",
         "",
-        f"Made by `benchmarks/scaling.py` on {os.cpu_count()} cores; load before it {before:.1f}.",
+        f"Made by `benchmarks/scaling.py` on {os.cpu_count()} cores; load before it {before:.1f}. Two "
+        f"processes that share nothing but the machine get {ceiling():.2f} times the work of one done.",
         "",
         f"Training under torchrun, one thread a process, medians of {options.steps} steps:",
         "",

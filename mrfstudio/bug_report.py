@@ -31,6 +31,8 @@ def report_parts(device: str) -> dict[str, str]:
 def without_names(text: str, home: Path | None = None) -> str:
     """A text in which the person's folder is `~` and nothing else names them."""
     folder = home or Path.home()
+    if not folder.name:  # the root of the disk is nobody's own
+        return text
     text = text.replace(str(folder), "~").replace(folder.as_posix(), "~")
     # Paths of other spellings, such as another drive's copy, still end with the name of the folder.
     return re.sub(rf"(?<=[/\\]){re.escape(folder.name)}(?=[/\\])", "~", text) if len(folder.name) > 1 else text

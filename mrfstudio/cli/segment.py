@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--thin", action="store_true", help="make thick lines one pixel wide, as the models know them")
     parser.add_argument(
-        "--side", type=int, metavar="N", help="make larger pictures smaller first; 40 suits most drawings"
+        "--side", type=int, metavar="N", help="make larger pictures smaller first; 128 suits most drawings"
     )
     parser.add_argument(
         "--scribbles",
