@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mrfstudio.ui.plots.menu import ask_and_save, copy_picture, smoothing_slider
 from mrfstudio.ui.plots.plot import Plot
+from mrfstudio.ui.style.keys import keyed
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 
@@ -36,7 +37,7 @@ class PlotBar(QWidget):
         self.plot = plot
         self.parts: list[QWidget] = [*self._switches(), *self._buttons()]
         self.menu = QPushButton("Menu…")
-        self.menu.setToolTip("Everything that can be done with this plot (right click, or Shift+F10).")
+        self.menu.setToolTip(keyed("Everything that can be done with this plot (right click, or Shift+F10)."))
         self.menu.clicked.connect(lambda: plot.open_menu(self.menu.mapToGlobal(self.menu.rect().bottomLeft())))
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
