@@ -16,26 +16,30 @@ _TEMPORARY = re.compile(r"\..+\.(\d+)-[0-9a-f]{12}\.tmp")
 
 
 @contextmanager
-def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(target: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
     """Give a temporary path in the target's folder; when the block ends well, rename it to the target.
 
     The bytes reach the disk before the name does, so a crash leaves the old file or the new one. If the block or the
-    renaming fails, the temporary file goes and the old target stays.
+    renaming fails, the temporary file goes and the old target stays. What is not `durable` may be lost with the power,
+    and does not wait for the disk.
     """
     target = Path(target)
-    sweep(target.parent)
+    if durable:
+        sweep(target.parent)
     # The same folder, because a rename is only atomic within one file system.
     temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{secrets.token_hex(6)}.tmp")
     # Made here and exclusively, so that nobody else's file is ever written to.
     temporary.touch(exist_ok=False)
     try:
         yield temporary
-        _flush(temporary)
+        if durable:
+            _flush(temporary)
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _flush_folder(target.parent)
+    if durable:
+        _flush_folder(target.parent)
 
 
 def unwritable(path: str | os.PathLike[str], problem: OSError) -> str:

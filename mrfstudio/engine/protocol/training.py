@@ -250,6 +250,14 @@ class PlanePicture:
 
 
 @dataclass(frozen=True, eq=False)
+class LivePlane:
+    """The plane of a run that goes on, at its newest step."""
+
+    step: int
+    plane: PlanePicture
+
+
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """A model at one step: its answers to the fixed queries and its own picture.
 

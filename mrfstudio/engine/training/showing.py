@@ -30,7 +30,7 @@ QUERIES = 6
 MEASURED = 24
 """Items whose answers are counted in histogram and calibration: enough for a few thousand answers."""
 HISTOGRAM_BINS, CALIBRATION_BINS = 20, 10
-POINTS = 2000
+POINTS = 1000
 """Points of the plane that are drawn: those of the training part, because a person may paint them."""
 LARGEST_SIDE = 256
 """Rows and columns of a matrix that are drawn; more could not be told apart."""
@@ -59,6 +59,12 @@ showing = _SHOWINGS.register
 """Decorator: how models of these kinds are shown, `@showing("grid")`."""
 
 
+Draw = Callable[[Any, Learner, Mapping[str, Tensor], int], PlanePicture]
+_MOVING: Parts[Draw] = Parts()
+moving = _MOVING.register
+"""Decorator: how models of points are drawn in the plane at every step, on a grid of as many cells in a row."""
+
+
 def fixed_items(data: TrainingData) -> Mapping[str, Tensor]:
     """The items that a run is asked about again and again; of the training part where there is no other."""
     source: BatchSource = data.train if data.validation is None else data.validation
@@ -67,7 +73,8 @@ def fixed_items(data: TrainingData) -> Mapping[str, Tensor]:
         return {"items": batch}
     x = batch.get("x")
     if x is not None and x.is_floating_point() and x.shape[1:] == (2,):  # points of the plane are small, and drawn
-        drawn: Mapping[str, Tensor] = data.train[torch.arange(min(POINTS, len(data.train)))]
+        last = torch.arange(max(len(data.train) - POINTS, 0), len(data.train))  # what was painted is at the end
+        drawn: Mapping[str, Tensor] = data.train[last]
         return drawn
     return batch
 
@@ -77,6 +84,13 @@ def show(model: TrainableModel, learner: Learner, items: Mapping[str, Tensor]) -
     function = _SHOWINGS.of(model)
     with torch.no_grad():
         return ShownModel(pictures=parameter_panels(model)) if function is None else function(model, learner, items)
+
+
+def plane_of(model: TrainableModel, learner: Learner, items: Mapping[str, Tensor], side: int) -> PlanePicture | None:
+    """The plane as it is now, quickly: with points (N, 2) by name; None for models that are not drawn there."""
+    function = _MOVING.of(model)
+    with torch.no_grad():
+        return None if function is None else function(model, learner, items, side)
 
 
 def parameter_panels(model: TrainableModel) -> tuple[Panel, ...]:

@@ -4,9 +4,15 @@
 
 F is Bethe's free energy: -log p(x) is log Z - log Z(x), the free network stands for the first term and the clamped one
 for the second. Both are bidirectional LSTMs over vectors of the column and of the length; the clamped one also reads
-the word. A pair of columns has beliefs softmax(MLP[h_s; h_t]); a column has the mean of what its pairs say of it (Eq.
-6), and λ times the Kullback–Leibler divergence between the two is what a disagreement costs. Networks move a few steps
-for one of the model; they and their moments are the learner's state.
+the word. A pair of columns has the beliefs that messages would give it,
+
+    τ_st(z_s, z_t) ∝ exp(A_d[z_s, z_t] + log p(x_s | z_s) + log p(x_t | z_t) + c_s(z_s) + c_t(z_t))
+
+where the network gives c, what the rest of the chain adds; it begins at 0. In [WK19] the network gives all K² numbers
+of a pair: as it knows neither A nor p, it lags behind both, the couplings run off before it sees any word, and what is
+learned is how frequent words are (`docs/experiments.md`). A column has the mean of what its pairs say of it (Eq. 6),
+and λ times the Kullback–Leibler divergence between the two is what a disagreement costs. Networks move a few steps for
+one of the model; they and their moments are the learner's state.
 
 The loss is no likelihood: free energies of beliefs that disagree may lie on either side. Validation is always exact.
 """
@@ -14,6 +20,7 @@ The loss is no likelihood: free energies of beliefs that disagree may lie on eit
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -33,6 +40,36 @@ SMALLEST = 1e-12
 NETWORKS = ("clamped", "free")
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a network answers for: sequences, and which part of the batch each of them is."""
+
+    words: Tensor
+    """(B, T)"""
+    lengths: Tensor
+    given: Tensor
+    """log p(x_t | z_t) (B, T, K), float32; 0 for the free chain."""
+    share: Tensor
+    """(B,), sums to one."""
+
+
+def _asked(model: Chain, seen: ChainDensity) -> dict[str, Asked]:
+    """The sequences of a batch, and the free chains of their lengths: one for each length, however often it occurs."""
+    with torch.no_grad():
+        given = model.emissions(seen.visible).float()
+    lengths, often = seen.lengths.unique(return_counts=True)
+    rows = len(seen.visible)
+    return {
+        "clamped": Asked(seen.visible, seen.lengths, given, torch.full((rows,), 1 / rows)),
+        "free": Asked(
+            torch.zeros(len(lengths), given.shape[1], dtype=torch.int64),
+            lengths,
+            torch.zeros(len(lengths), *given.shape[1:]),
+            often / rows,
+        ),
+    }
+
+
 class PairBeliefs(nn.Module):
     """Beliefs of pairs of columns from words, or from nothing; parameters float32."""
 
@@ -40,18 +77,23 @@ class PairBeliefs(nn.Module):
         super().__init__()
         self.words = nn.Embedding(words, embedding) if words else None
         self.columns, self.lengths = nn.Embedding(longest, embedding), nn.Embedding(longest + 1, embedding)
-        self.lstm = nn.LSTM((3 if words else 2) * embedding, width, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM((3 if words else 2) * embedding + states, width, batch_first=True, bidirectional=True)
         self.inside = nn.ModuleList(nn.Linear(4 * width, width) for _ in range(order))
-        self.out = nn.ModuleList(nn.Linear(width, states * states) for _ in range(order))
-        self.alone = nn.Linear(2 * width, states)
-        self.states = states
+        self.out = nn.ModuleList(nn.Linear(width, 2 * states) for _ in range(order))
+        for layer in self.out:  # at first nothing is added to what the two columns say themselves
+            nn.init.zeros_(layer.weight)
+            nn.init.zeros_(layer.bias)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> tuple[list[Tensor], Tensor]:
-        """log τ of pairs, a (B, T - d, K, K) for each distance d, and log τ of columns without any pair (B, T, K)."""
-        batch, steps = x.shape[:2]
+    def forward(self, x: Tensor, lengths: Tensor, scores: Tensor, given: Tensor) -> tuple[list[Tensor], Tensor]:
+        """log τ of pairs, a (B, T - d, K, K) for each distance d, and log τ of columns without any pair (B, T, K).
+
+        Words (B, T) and lengths (B,); the model's A (L, K, K), and log p(x_t | z_t) (B, T, K), 0 for the free chain.
+        """
+        batch, steps, states = given.shape
         parts = [
             self.columns.weight[:steps].expand(batch, -1, -1),
             self.lengths(lengths)[:, None].expand(-1, steps, -1),
+            torch.softmax(given, -1),
         ]
         if self.words is not None:
             parts.append(self.words(x.clamp_min(0)))
@@ -60,18 +102,19 @@ class PairBeliefs(nn.Module):
         pairs = []
         for distance, (inside, out) in enumerate(zip(self.inside, self.out, strict=True), 1):
             if steps > distance:
-                both = torch.cat([h[:, :-distance], h[:, distance:]], -1)
-                logits = out(torch.relu(inside(both)))
-                pairs.append(torch.log_softmax(logits, -1).unflatten(-1, (self.states, self.states)))
-        return pairs, torch.log_softmax(self.alone(h), -1)
+                fields = out(torch.relu(inside(torch.cat([h[:, :-distance], h[:, distance:]], -1))))
+                early, late = given[:, :-distance] + fields[..., :states], given[:, distance:] + fields[..., states:]
+                logits = scores[distance - 1] + early[..., :, None] + late[..., None, :]
+                pairs.append(torch.log_softmax(logits.flatten(-2), -1).unflatten(-1, (states, states)))
+        return pairs, torch.log_softmax(given, -1)
 
 
 def free_energy(
-    pairs: list[Tensor], alone: Tensor, scores: Tensor, emissions: Tensor | None, lengths: Tensor
+    pairs: list[Tensor], alone: Tensor, scores: Tensor, given: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Bethe's F (B,) and the disagreement (B,) of log-beliefs of pairs.
 
-    `scores` A (L, K, K); `emissions` log p(x_t | z_t) (B, T, K), None for the free chain.
+    `scores` A (L, K, K); `given` log p(x_t | z_t) (B, T, K), 0 for the free chain.
     """
     batch, steps = alone.shape[:2]
     columns = torch.arange(steps)
@@ -90,8 +133,7 @@ def free_energy(
     log_node = node.clamp_min(SMALLEST).log()
     entropy = -(node * log_node).sum(-1)
     energy = energy + (inside * (degree - 1) * entropy).sum(1)
-    if emissions is not None:
-        energy = energy - (inside * (node * emissions).sum(-1)).sum(1)
+    energy = energy - (inside * (node * given).sum(-1)).sum(1)
     gap = alone.new_zeros(batch)
     for distance, (early, late, there) in enumerate(sides, 1):
         for side, own in ((early, log_node[:, :-distance]), (late, log_node[:, distance:])):
@@ -117,16 +159,16 @@ class BetheNetworks(DensityLearner):
     of_batches = False
     sums_hidden = True
 
-    learning_rate: float = number(0.003, "How far one step goes.", low=0.0, low_open=True, high=1.0, logarithmic=True)
-    batch_size: int = integer(64, "Sequences in one step.", low=1, high=1_000_000, logarithmic=True)
+    learning_rate: float = number(0.01, "How far one step goes.", low=0.0, low_open=True, high=1.0, logarithmic=True)
+    batch_size: int = integer(32, "Sequences in one step.", low=1, high=1_000_000, logarithmic=True)
     clip_norm: float = number(5.0, "Longer gradients are shortened to this norm; 0 leaves them.", low=0.0)
-    network_steps: int = integer(2, "Steps of the networks for one of the model.", low=1, high=1000)
+    network_steps: int = integer(3, "Steps of the networks for one of the model.", low=1, high=1000)
     network_rate: float = number(
         0.003, "How far one step of the networks goes.", low=0.0, low_open=True, logarithmic=True
     )
     penalty: float = number(1.0, "λ: what a disagreement between pairs costs.", low=0.0, logarithmic=True)
-    embedding: int = integer(64, "Numbers in the vector of a word or a column.", low=1, high=1024, advanced=True)
-    lstm_width: int = integer(100, "Width of the LSTMs.", low=1, high=2048, advanced=True)
+    embedding: int = integer(48, "Numbers in the vector of a word or a column.", low=1, high=1024, advanced=True)
+    lstm_width: int = integer(64, "Width of the LSTMs.", low=1, high=2048, advanced=True)
 
     @classmethod
     def covers(cls, found: type[Density]) -> bool:
@@ -160,45 +202,43 @@ class BetheNetworks(DensityLearner):
     def batch(self, model: Chain, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
         seen = ChainDensity(model, batch)
         longest = state["clamped/columns.weight"].shape[0]
-        made = self.networks(model, longest)
+        made, asked = self.networks(model, longest), _asked(model, seen)
         with torch.no_grad():
-            scores, emissions = model.pairs().float(), model.emissions(seen.visible).float()
+            scores = model.pairs().float()
         state, gap = dict(state), torch.zeros(())
         for _ in range(self.network_steps):
-            state, gap = self._network_step(made, state, seen, scores, emissions)
-        with torch.no_grad():
-            beliefs = {name: self._beliefs(made[name], name, state, seen) for name in NETWORKS}
-        clamped, _ = free_energy(
-            *beliefs["clamped"], model.pairs().float(), model.emissions(seen.visible).float(), seen.lengths
-        )
-        free, _ = free_energy(*beliefs["free"], model.pairs().float(), None, seen.lengths)
-        loss = (clamped - free).mean()
+            state, gap = self._network_step(made, state, asked, scores)
+        energies = {}
+        for name, of in asked.items():
+            with torch.no_grad():
+                beliefs = self._beliefs(made[name], name, state, of, scores)
+            live = model.emissions(seen.visible).float() if name == "clamped" else torch.zeros_like(of.given)
+            energies[name] = of.share @ free_energy(*beliefs, model.pairs().float(), live, of.lengths)[0]
+        loss = energies["clamped"] - energies["free"]
         loss.backward()
         return BatchResult(float(loss.detach()), float(len(seen.visible)), {"disagreement": float(gap)}, state)
 
     def _beliefs(
-        self, network: PairBeliefs, name: str, state: Mapping[str, Tensor], seen: ChainDensity
+        self, network: PairBeliefs, name: str, state: Mapping[str, Tensor], of: Asked, scores: Tensor
     ) -> tuple[list[Tensor], Tensor]:
         """Log-beliefs as `PairBeliefs.forward` gives them, with the weights of one network.
 
-        `state` holds them by name, in the shapes of `start`.
+        `state` holds them by name, in the shapes of `start`; `scores` A (L, K, K).
         """
         own = {key.removeprefix(f"{name}/"): value for key, value in state.items() if key.startswith(f"{name}/")}
-        found: tuple[list[Tensor], Tensor] = functional_call(network, own, (seen.visible, seen.lengths))
+        found: tuple[list[Tensor], Tensor] = functional_call(network, own, (of.words, of.lengths, scores, of.given))
         return found
 
     def _network_step(
         self,
         made: dict[str, PairBeliefs],
         state: dict[str, Tensor],
-        seen: ChainDensity,
+        asked: Mapping[str, Asked],
         scores: Tensor,
-        emissions: Tensor,
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Both networks go down their own free energies and disagreements, by one step of Adam.
 
-        `scores` A (L, K, K) and `emissions` (B, T, K) as for `free_energy`. Gives the next state and the mean
-        disagreement, a scalar.
+        `scores` A (L, K, K) as for `free_energy`. Gives the next state and the mean disagreement, a scalar.
         """
         weights = {
             key: value.detach().clone().requires_grad_()
@@ -209,10 +249,10 @@ class BetheNetworks(DensityLearner):
             key.removeprefix("moment/"): value.clone() for key, value in state.items() if key.startswith("moment/")
         }
         loss, gaps = torch.zeros(()), torch.zeros(())
-        for name in NETWORKS:
-            pairs, alone = self._beliefs(made[name], name, weights, seen)
-            energy, gap = free_energy(pairs, alone, scores, emissions if name == "clamped" else None, seen.lengths)
-            loss, gaps = loss + (energy + self.penalty * gap).mean(), gaps + gap.mean().detach()
+        for name, of in asked.items():
+            pairs, alone = self._beliefs(made[name], name, weights, of, scores)
+            energy, gap = free_energy(pairs, alone, scores, of.given, of.lengths)
+            loss, gaps = loss + of.share @ (energy + self.penalty * gap), gaps + of.share @ gap.detach()
         for weight, gradient in zip(
             weights.values(), torch.autograd.grad(loss, list(weights.values()), allow_unused=True), strict=True
         ):

@@ -17,6 +17,7 @@ from torch import Tensor
 from mrfstudio.engine.families.chain.emissions import frame_scores, start_frames
 from mrfstudio.engine.families.chain.recursion import free_log_partitions, log_partitions
 from mrfstudio.engine.families.chain.scores import (
+    aimed,
     pair_scores,
     start_transitions,
     start_words,
@@ -187,7 +188,7 @@ class ChainPlan(ModelPlan):
     start: str = choice(
         "contexts",
         ("contexts", "noise"),
-        "Tables of words: begin with clusters of words that stand in like places, or with noise.",
+        "Words: begin with clusters of words that stand in like places, or with noise.",
         advanced=True,
     )
     start_noise: float = number(
@@ -220,7 +221,7 @@ class ChainPlan(ModelPlan):
         if emission == "words":
             words = len(symbols) or int(x.max()) + 1
             first |= start_words(self.states, words, self.scores, self.width, generator, self.start_noise)
-            if self.start == "contexts" and self.scores == "tables" and words > self.states > 1:
+            if self.start == "contexts" and words > self.states > 1:
                 self._from_contexts(first, some, words, generator)
         else:
             lengths = some.get("lengths", torch.full((count,), x.shape[1]))
@@ -245,21 +246,27 @@ class ChainPlan(ModelPlan):
         return Chain(first, states=self.states, order=self.order, form=self.form, settings=settings)
 
     def _from_contexts(self, first: dict[str, Tensor], some: Any, words: int, generator: torch.Generator) -> None:
-        """Words by clusters of their neighbours, and first-order moves between those; the drawn noise stays on top.
+        """Words by clusters of their neighbours, and first-order moves between those.
 
-        Changes `first` in place: words (K, V); transitions (K+1, K), or (L, K, K) of an undirected chain.
+        Changes `first` in place. Of tables the drawn noise stays on top: words (K, V); transitions (K+1, …, K), or (L,
+        K, K) of an undirected chain. Of the network the last layers are solved for.
         """
         x = some["x"]
         lengths = some.get("lengths", torch.full((len(x),), x.shape[1]))
         counts = neighbours(x, lengths, words)
         near = clusters(counts, self.states, generator)
-        first["words"] = soft_words(counts, near, self.states) + 0.1 * first["words"]
-        moves = soft_moves(counts, near, self.states)
+        told, moves = soft_words(counts, near, self.states), soft_moves(counts, near, self.states)
         if self.form == "directed":
             following = torch.cat([moves, moves.sum(0, keepdim=True)])  # the last row is the beginning
-            first["transitions"] = first["transitions"] + (following / following.sum(1, keepdim=True)).log()
+            wanted = (following / following.sum(1, keepdim=True)).log().expand(*(self.states + 1,) * self.order, -1)
         else:
-            first["transitions"][0] += (moves / (moves.sum(1, keepdim=True) * moves.sum(0))).log()
+            wanted = torch.zeros(self.order, self.states, self.states, dtype=torch.float64)
+            wanted[0] = (moves / (moves.sum(1, keepdim=True) * moves.sum(0))).log()
+        if self.scores == "tables":
+            first["words"] = told + 0.1 * first["words"]
+            first["transitions"] = first["transitions"] + wanted
+        else:
+            first |= aimed(first, self.order, self.form, told, wanted)
 
     def _check(self, emission: str, x: Tensor) -> None:
         """Raise `ChainError` where words (N, T) or vectors (N, T, D) do not fit the choices."""

@@ -41,7 +41,11 @@ def start_transitions(
 def transition_scores(tensors: Tensors, states: int, order: int, form: str, forbidden: Tensor | None) -> Tensor:
     """W (K+1, …, K+1, K): what each state scores after those before it; rows of a directed chain sum to one."""
     if form == "directed":
-        raw = tensors["transitions"] if "transitions" in tensors else _directed(tensors, order)
+        raw = (
+            tensors["transitions"]
+            if "transitions" in tensors
+            else _directed_features(tensors, order) @ tensors["next"].T
+        )
         if forbidden is not None:
             raw = raw.masked_fill(forbidden, -torch.inf)
         return torch.log_softmax(raw, -1)
@@ -58,9 +62,28 @@ def pair_scores(tensors: Tensors, states: int, order: int) -> Tensor:
     """A (L, K, K) of an undirected chain: A_d[earlier, later]."""
     if "transitions" in tensors:
         return tensors["transitions"]
-    own, distances = tensors["states"][:states], tensors["distances"]
-    h = torch.cat([distances[:, None].expand(-1, states, -1), own.expand(order, -1, -1)], -1)
-    return _residual(tensors, "transition", h) @ tensors["next"].T
+    return _pair_features(tensors, states, order) @ tensors["next"].T
+
+
+def aimed(tensors: Tensors, order: int, form: str, words: Tensor, transitions: Tensor) -> dict[str, Tensor]:
+    """Last layers of the network whose scores come as near as they can to log p(x | z) (K, V) and to transitions.
+
+    Transitions are (K+1, …, K+1, K) of a directed chain, (L, K, K) of an undirected one.
+    """
+    states = len(words)
+    if form == "directed":
+        features = _directed_features(tensors, order)
+    else:
+        features = _pair_features(tensors, states, order)
+    return {
+        "words": _solved(_word_features(tensors, states), words),
+        "next": _solved(features.flatten(0, -2), transitions.flatten(0, -2)),
+    }
+
+
+def _solved(features: Tensor, targets: Tensor) -> Tensor:
+    """The smallest weights (outputs, width) that take features (n, width) to targets (n, outputs), or near them."""
+    return (torch.linalg.pinv(features) @ targets).T
 
 
 def start_words(
@@ -76,18 +99,30 @@ def word_scores(tensors: Tensors, states: int) -> Tensor:
     """log p(x | z), (K, V)."""
     if "word_in" not in tensors:
         return torch.log_softmax(tensors["words"], -1)
-    return torch.log_softmax(_residual(tensors, "word", tensors["states"][:states]) @ tensors["words"].T, -1)
+    return torch.log_softmax(_word_features(tensors, states) @ tensors["words"].T, -1)
 
 
-def _directed(tensors: Tensors, order: int) -> Tensor:
-    """Scores (K+1, …, K+1, K) of the next state from the network; embeddings (K+1, width)."""
+def _word_features(tensors: Tensors, states: int) -> Tensor:
+    """LN(e_k + MLP(e_k)) (K, width)."""
+    return _residual(tensors, "word", tensors["states"][:states])
+
+
+def _pair_features(tensors: Tensors, states: int, order: int) -> Tensor:
+    """LN([a_d; e_k] + MLP([a_d; e_k])) (L, K, 2 width)."""
+    own, distances = tensors["states"][:states], tensors["distances"]
+    h = torch.cat([distances[:, None].expand(-1, states, -1), own.expand(order, -1, -1)], -1)
+    return _residual(tensors, "transition", h)
+
+
+def _directed_features(tensors: Tensors, order: int) -> Tensor:
+    """LN(h + MLP(h)) (K+1, …, K+1, L width) of the states before; embeddings (K+1, width)."""
     own = tensors["states"]
     count = len(own)
     parts = []
     for distance in range(1, order + 1):
         shape = [count if axis == order - distance else 1 for axis in range(order)]
         parts.append(own.reshape(*shape, -1).expand(*(count,) * order, -1))
-    return _residual(tensors, "transition", torch.cat(parts, -1)) @ tensors["next"].T
+    return _residual(tensors, "transition", torch.cat(parts, -1))
 
 
 def _mlp(name: str, width: int, generator: torch.Generator) -> dict[str, Tensor]:

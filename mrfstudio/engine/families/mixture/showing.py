@@ -16,7 +16,7 @@ from torch import Tensor
 from mrfstudio.engine.families.mixture.model import FlowMixture, points_of
 from mrfstudio.engine.protocol.training import Panel, PlanePicture
 from mrfstudio.engine.training.learner import Learner
-from mrfstudio.engine.training.showing import ShownModel, showing
+from mrfstudio.engine.training.showing import ShownModel, moving, showing
 
 SIDE = 96
 """Cells of the plane in each direction."""
@@ -26,22 +26,10 @@ SAMPLES = 400
 @showing("flow-mixture")
 def show_mixture(model: FlowMixture, learner: Learner, items: Mapping[str, Tensor]) -> ShownModel:
     """Density by component, samples, and how strongly each of the points (N, 2) is claimed."""
-    points = points_of(items)
     if model.dimension != 2:
         return ShownModel(remark="Points of more than two dimensions are not drawn.")
-    low, high = window_of(points)
-    shares, density = by_component(model, low, high)
-    drawn, which = model.drawn(SAMPLES, torch.Generator().manual_seed(0))
-    claimed = torch.softmax(model.log_joint(points), 1)
-    plane = PlanePicture(
-        (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
-        density=density,
-        shares=shares,
-        samples=drawn.numpy(),
-        sample_components=which.numpy(),
-        points=points.numpy(),
-        responsibilities=claimed.numpy(),
-    )
+    plane = draw_mixture(model, learner, items, SIDE)
+    shares, density = plane.shares, plane.density
     log = np.log(np.maximum(density, density.max() * 1e-4))
     scaled = (log - log.min()) / max(float(log.max() - log.min()), 1e-12)
     picture = Panel("density", "grey", scaled[::-1].astype(np.float32), "log p(x) in the plane.", "density")
@@ -56,6 +44,25 @@ def show_mixture(model: FlowMixture, learner: Learner, items: Mapping[str, Tenso
     )
 
 
+@moving("flow-mixture")
+def draw_mixture(model: FlowMixture, learner: Learner, items: Mapping[str, Tensor], side: int) -> PlanePicture:
+    """Density by component, samples, and how strongly each of the points (N, 2) is claimed."""
+    points = points_of(items)
+    low, high = window_of(points)
+    shares, density = by_component(model, low, high, side)
+    drawn, which = model.drawn(SAMPLES, torch.Generator().manual_seed(0))
+    claimed = torch.softmax(model.log_joint(points), 1)
+    return PlanePicture(
+        (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
+        density=density,
+        shares=shares,
+        samples=drawn.numpy(),
+        sample_components=which.numpy(),
+        points=points.numpy(),
+        responsibilities=claimed.numpy(),
+    )
+
+
 def window_of(points: Tensor) -> tuple[Tensor, Tensor]:
     """Corners (2,) of a square that holds the points, with a margin."""
     middle = (points.amax(0) + points.amin(0)) / 2
@@ -63,14 +70,16 @@ def window_of(points: Tensor) -> tuple[Tensor, Tensor]:
     return middle - half, middle + half
 
 
-def by_component(model: FlowMixture, low: Tensor, high: Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """γ (K, SIDE, SIDE) and p(x) (SIDE, SIDE) at the middles of cells; the first row is the lowest."""
-    steps = (torch.arange(SIDE) + 0.5) / SIDE
+def by_component(
+    model: FlowMixture, low: Tensor, high: Tensor, side: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """γ (K, side, side) and p(x) (side, side) at the middles of cells between corners (2,); the lowest row first."""
+    steps = (torch.arange(side) + 0.5) / side
     x, y = low[0] + steps * (high[0] - low[0]), low[1] + steps * (high[1] - low[1])
     cells = torch.stack(torch.meshgrid(x, y, indexing="xy"), -1).reshape(-1, 2)
     joint = model.log_joint(cells)
-    shares = torch.softmax(joint, 1).T.reshape(-1, SIDE, SIDE)
-    density = torch.logsumexp(joint, 1).exp().reshape(SIDE, SIDE)
+    shares = torch.softmax(joint, 1).T.reshape(-1, side, side)
+    density = torch.logsumexp(joint, 1).exp().reshape(side, side)
     return shares.numpy(), density.numpy()
 
 

@@ -12,7 +12,7 @@ from mrfstudio.engine.families.transport.learner import Sinkhorn
 from mrfstudio.engine.families.transport.model import Generator, points_in
 from mrfstudio.engine.protocol.training import Panel, PlanePicture
 from mrfstudio.engine.training.learner import Learner
-from mrfstudio.engine.training.showing import QUERIES, ShownModel, showing
+from mrfstudio.engine.training.showing import QUERIES, ShownModel, moving, showing
 
 CARRIED = 60
 """Generated points whose mass is drawn."""
@@ -23,29 +23,38 @@ SIDE = 96
 @showing("transport")
 def show_generator(model: Generator, learner: Learner, items: Mapping[str, Tensor]) -> ShownModel:
     """Of points (N, 2): samples, a picture of where they are dense, and the plan. Of others: generated squares."""
-    data = points_in(items)
-    made = model.generated(torch.randn(SAMPLES, model.noise, generator=torch.Generator().manual_seed(0)))
     if model.dimension != 2:
-        return _squares(made)
+        return _squares(_made(model))
+    plane = draw_generator(model, learner, items, SIDE)
+    density = plane.density
+    picture = Panel("samples", "grey", (density / max(float(density.max()), 1e-12))[::-1], "Where it makes points.")
+    return ShownModel(
+        pictures=(picture,), plane=plane, remark="Generated points, and to which of the data their mass is carried."
+    )
+
+
+@moving("transport")
+def draw_generator(model: Generator, learner: Learner, items: Mapping[str, Tensor], side: int) -> PlanePicture:
+    """Samples, where they are dense, and the plan from them to the points (N, 2)."""
+    data, made = points_in(items), _made(model)
     middle = (data.amax(0) + data.amin(0)) / 2
     half = 0.6 * float((data.amax(0) - data.amin(0)).max().clamp_min(1e-3))
     low, high = middle - half, middle + half
-    density = _smoothed(made, low, high)
-    nothing = np.zeros((0, SIDE, SIDE), np.float32)
-    plane = PlanePicture(
+    return PlanePicture(
         (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
-        density=density,
-        shares=nothing,
+        density=_smoothed(made, low, high, side),
+        shares=np.zeros((0, side, side), np.float32),
         samples=made.numpy(),
         sample_components=np.zeros(len(made), np.int64),
         points=data.numpy(),
         responsibilities=np.zeros((len(data), 0), np.float32),
         lines=carried(model, learner, data[:CARRIED], made[:CARRIED]),
     )
-    picture = Panel("samples", "grey", (density / max(float(density.max()), 1e-12))[::-1], "Where it makes points.")
-    return ShownModel(
-        pictures=(picture,), plane=plane, remark="Generated points, and to which of the data their mass is carried."
-    )
+
+
+def _made(model: Generator) -> Tensor:
+    """Generated points (SAMPLES, D), from the same noise at every step."""
+    return model.generated(torch.randn(SAMPLES, model.noise, generator=torch.Generator().manual_seed(0)))
 
 
 def carried(model: Generator, learner: Learner, data: Tensor, made: Tensor) -> np.ndarray:
@@ -58,9 +67,9 @@ def carried(model: Generator, learner: Learner, data: Tensor, made: Tensor) -> n
     return torch.cat([made[start], data[end], share[start, end][:, None]], 1).numpy()
 
 
-def _smoothed(points: Tensor, low: Tensor, high: Tensor) -> np.ndarray:
-    """A density (SIDE, SIDE) of samples: Gaussian bumps of a fortieth of the window."""
-    steps = (torch.arange(SIDE) + 0.5) / SIDE
+def _smoothed(points: Tensor, low: Tensor, high: Tensor, side: int) -> np.ndarray:
+    """A density (side, side) of samples (N, 2) between the corners (2,): bumps of a fortieth of the window."""
+    steps = (torch.arange(side) + 0.5) / side
     width = float(high[0] - low[0]) / 40
     across = torch.exp(-0.5 * ((low[0] + steps * (high[0] - low[0]) - points[:, :1]) / width).square())
     up = torch.exp(-0.5 * ((low[1] + steps * (high[1] - low[1]) - points[:, 1:]) / width).square())

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from mrfstudio.engine.protocol.answers import ModelNote
 from mrfstudio.engine.protocol.requests.base import Request
 from mrfstudio.engine.protocol.training import (
+    LivePlane,
     ParameterHistory,
     RunNote,
     RunUpdate,
@@ -42,6 +43,14 @@ class ReadSnapshot(Request[Snapshot]):
 
     run: str
     step: int
+
+
+@dataclass(frozen=True)
+class ReadPlane(Request[LivePlane | None]):
+    """The plane of a run that goes on, if there is one of a later step than `after`."""
+
+    run: str
+    after: int
 
 
 @dataclass(frozen=True)

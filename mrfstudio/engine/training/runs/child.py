@@ -26,10 +26,12 @@ LOCK_SECONDS = 2.0
 """A window that looks whether somebody holds the lock holds it for a moment itself."""
 STATE_SECONDS = 1.0
 SNAPSHOT_SECONDS = 3.0
-PLANE_SECONDS = 0.5
-"""Between two pictures of the plane: a person paints in it, and waits for an answer."""
 SNAPSHOT_SHARE = 0.08
 """The most that answering and drawing may take of the time of training."""
+LIVE_SECONDS = 0.04
+"""Between two pictures of the plane: as often as a screen shows them, where steps are quick."""
+LIVE_SHARE = 0.4
+"""The most that the plane may take: a person paints in it, and watches every step."""
 CHECKPOINT_SECONDS = 10.0
 """What a kill may cost; a checkpoint of the models here takes some hundredths of a second."""
 
@@ -59,7 +61,9 @@ def _train(
     watcher = RunWriter(path, snapshot_seconds, read_state(path) if resume else None)
     watcher.tell("running")
     from mrfstudio.engine.training.command import train_command
+    from mrfstudio.engine.training.runs import live
 
+    live.remove(path)
     try:
         result = train_command(
             plan.model,
@@ -81,6 +85,7 @@ def _train(
         sentence = str(problem) if isinstance(problem, StudioError) else f"{type(problem).__name__}: {problem}"
         watcher.tell("failed", sentence)
         raise
+    live.remove(path)
     watcher.tell(result["reason"], result["sentence"])
     return result
 
@@ -109,7 +114,7 @@ class RunWriter:
         self._items: Mapping[str, Tensor] | None = None
         self._data: TrainingData | None = None
         self._moving = False
-        self._next_state = self._next_snapshot = 0.0
+        self._next_state = self._next_snapshot = self._next_live = 0.0
         self._snapped = -1
         self._state = ""
         self._known: dict[str, Any] = {"step": 0, "total_steps": 0, "seconds": 0.0, "best_step": 0, "scores": {}}
@@ -128,8 +133,10 @@ class RunWriter:
         paused = state == "paused" and step != self._snapped
         if ended or paused or now >= self._next_snapshot:
             self._snap(trainer, step, ended)
-            took, every = time.monotonic() - now, min(self._every, PLANE_SECONDS) if self._moving else self._every
-            self._next_snapshot = now + max(every, took / SNAPSHOT_SHARE)
+            self._next_snapshot = now + max(self._every, (time.monotonic() - now) / SNAPSHOT_SHARE)
+        elif self._moving and state == "running" and now >= self._next_live:
+            self._draw(trainer)
+            self._next_live = now + max(LIVE_SECONDS, (time.monotonic() - now) / LIVE_SHARE)
 
     def tell(self, state: str, sentence: str = "") -> None:
         """Write the state file."""
@@ -165,13 +172,11 @@ class RunWriter:
         if step == self._snapped:
             return
         from mrfstudio.engine.training.runs import snapshots
-        from mrfstudio.engine.training.showing import fixed_items, show
+        from mrfstudio.engine.training.showing import show
         from mrfstudio.engine.training.stepper import exchanged
 
         self._snapped = step
         model, state = trainer.model, trainer.state
-        if self._items is None or self._data is not trainer.data:
-            self._items, self._data = fixed_items(trainer.data), trainer.data
         card = {
             "hyperparameters": model.hyperparameters(),
             "data": trainer.data.name,
@@ -183,9 +188,26 @@ class RunWriter:
         }
         # Averaged parameters, where a learner averages them, are what it validates and keeps.
         with exchanged(model.tensors(), {} if ended else state.average):
-            shown = show(model, trainer.learner, self._items)
+            shown = show(model, trainer.learner, self._asked(trainer))
             self._moving = shown.plane is not None
             snapshots.write(self._folder, step, state.seconds, shown, model.kind, model.tensors(), card)
+
+    def _asked(self, trainer: Trainer) -> Mapping[str, Tensor]:
+        """The items that every picture is about, by name; others once a person has painted."""
+        from mrfstudio.engine.training.showing import fixed_items
+
+        if self._items is None or self._data is not trainer.data:
+            self._items, self._data = fixed_items(trainer.data), trainer.data
+        return self._items
+
+    def _draw(self, trainer: Trainer) -> None:
+        """Show the plane as it is after this step, with the parameters that learn."""
+        from mrfstudio.engine.training.runs import live
+        from mrfstudio.engine.training.showing import plane_of
+
+        plane = plane_of(trainer.model, trainer.learner, self._asked(trainer), live.SIDE)
+        if plane is not None:
+            live.write(self._folder, trainer.state.step, plane)
 
 
 def monitored_first(scores: Mapping[str, float], learner: Learner) -> dict[str, float]:

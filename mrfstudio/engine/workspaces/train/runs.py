@@ -14,6 +14,7 @@ from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.files.model_file import read_card, user_models_folder
 from mrfstudio.engine.protocol.answers import ModelNote
 from mrfstudio.engine.protocol.training import (
+    LivePlane,
     ParameterHistory,
     RunNote,
     RunUpdate,
@@ -23,7 +24,7 @@ from mrfstudio.engine.protocol.training import (
     TrainingPlan,
 )
 from mrfstudio.engine.runtime.jobs import Job
-from mrfstudio.engine.training.runs import snapshots
+from mrfstudio.engine.training.runs import live, snapshots
 from mrfstudio.engine.training.runs.choices import check_plan, training_choices
 from mrfstudio.engine.training.runs.parameters import ParameterHistories
 from mrfstudio.engine.training.runs.store import MODEL, RunError, RunStore, file_name
@@ -81,6 +82,10 @@ class Runs:
     def snapshot(self, run: str, step: int) -> Snapshot:
         """The answers and pictures of a step."""
         return snapshots.read(self.store.path(run), run, step)
+
+    def plane(self, run: str, after: int) -> LivePlane | None:
+        """The plane of a run that goes on, if it has moved since the step `after`."""
+        return live.read(self.store.path(run), after)
 
     def parameters(self, run: str) -> ParameterHistory:
         """How the parameters of a run have spread out; in the background, one question at a time."""

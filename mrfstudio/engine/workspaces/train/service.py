@@ -16,6 +16,7 @@ from mrfstudio.engine.protocol.requests.train import (
     PaintPoints,
     PollRun,
     ReadParameters,
+    ReadPlane,
     ReadSnapshot,
     RenameRun,
     RestoreRuns,
@@ -46,6 +47,7 @@ class TrainService(Service):
         yield ListRuns.by(lambda asked: runs.runs())
         yield OpenRun.by(lambda asked: runs.open(asked.run))
         yield ReadSnapshot.by(lambda asked: runs.snapshot(asked.run, asked.step))
+        yield ReadPlane.by(lambda asked: runs.plane(asked.run, asked.after))
         yield ReadParameters.by(lambda asked: Background(lambda: runs.parameters(asked.run)))
         yield RenameRun.by(lambda asked: runs.rename(asked.run, asked.name))
         yield DeleteRuns.by(lambda asked: runs.delete(asked.runs))

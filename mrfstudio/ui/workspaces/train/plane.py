@@ -63,7 +63,7 @@ class PlaneCanvas(Plot):
 
     def set_picture(self, picture: PlanePicture | None) -> None:
         """Show another moment; points that were painted meanwhile stay until the data have them."""
-        if picture is not None and self.picture is not None and len(picture.points) != len(self.picture.points):
+        if picture is not None and self.picture is not None and not np.array_equal(picture.points, self.picture.points):
             self._fresh.clear()
         self.picture = picture
         self._density = None if picture is None else density_map(picture)

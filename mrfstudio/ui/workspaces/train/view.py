@@ -40,6 +40,7 @@ from mrfstudio.ui.window.shell import AdviceLine
 from mrfstudio.ui.workspaces.shared.view import WorkspaceView, workspace_view
 from mrfstudio.ui.workspaces.train.centre import TrainCentre
 from mrfstudio.ui.workspaces.train.checkpoint_bar import CheckpointBar
+from mrfstudio.ui.workspaces.train.live_plane import FollowedPlane
 from mrfstudio.ui.workspaces.train.model_picture import ModelPicture
 from mrfstudio.ui.workspaces.train.parameters import ShownParameters
 from mrfstudio.ui.workspaces.train.plan_panel import PlanPanel, plan_of
@@ -89,7 +90,7 @@ class TrainView(WorkspaceView):
         self.centre = TrainCentre(self.bar, self.advice, self.stage, self.picture, self.snapshots, self.table)
         self.tabs = self.centre.tabs
         self.shown_run, self.runs = ShownRun(self), TrainRuns(self)
-        self.parameters = ShownParameters(self)
+        self.parameters, self.followed = ShownParameters(self), FollowedPlane(self)
         self.centre.add_tab(
             self.parameters.plots, "Parameters", "How every tensor of the run has spread out, and its gradient."
         )
@@ -121,6 +122,7 @@ class TrainView(WorkspaceView):
     def stage_canvas(self) -> QWidget:
         answers = AnswersOnStage(self.wall.empty_text, self.shown_run.snapshot)
         self.shown_run.snapshot_shown.connect(answers.set_snapshot)
+        self.followed.plane_shown.connect(answers.plane.set_picture)
         return answers
 
     def set_narrow(self, narrow: bool) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mrfstudio.engine.data.chains import GeneratedChains
-from mrfstudio.engine.families.chain.bethe_networks import BetheNetworks, free_energy
+from mrfstudio.engine.families.chain.bethe_networks import BetheNetworks, _asked, free_energy
 from mrfstudio.engine.families.chain.density import ChainDensity
 from mrfstudio.engine.families.chain.lattice import lattice, packed
 from mrfstudio.engine.families.chain.model import ChainPlan
@@ -29,9 +29,7 @@ def test_bethe_is_log_z_at_the_true_beliefs_of_first_order(clamped: bool) -> Non
         graph = lattice(model, 6)
         found = answers(Exact(), graph, packed(graph, given), Limits(iterations=1))
         pairs = found.factors[0].permute(0, 3, 1, 2).log()
-        energy, gap = free_energy(
-            [pairs], torch.zeros(4, 6, 3, dtype=torch.float64), model.pairs(), given if clamped else None, lengths
-        )
+        energy, gap = free_energy([pairs], torch.zeros(4, 6, 3, dtype=torch.float64), model.pairs(), given, lengths)
         truth = model.log_clamped(x, lengths) if clamped else model.log_free(lengths)
     assert torch.allclose(-energy, truth, atol=1e-9)
     assert float(gap.max()) < 1e-9
@@ -50,10 +48,9 @@ def test_columns_after_the_end_do_not_count() -> None:
     for words in (x, other):
         seen = ChainDensity(model, {"x": words, "lengths": lengths})
         with torch.no_grad():
-            pairs, alone = learner._beliefs(network, "clamped", state, seen)
-            energies.append(
-                free_energy(pairs, alone, model.pairs().float(), model.emissions(words).float(), lengths)[0]
-            )
+            asked, scores = _asked(model, seen)["clamped"], model.pairs().float()
+            pairs, alone = learner._beliefs(network, "clamped", state, asked, scores)
+            energies.append(free_energy(pairs, alone, scores, asked.given, lengths)[0])
     assert torch.allclose(energies[0], energies[1])
 
 
