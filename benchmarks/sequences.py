@@ -1,6 +1,6 @@
 """Chains of hidden states on text and on speech: Table 4 of [WK19], and GenHMM of [Liu20], made anew.
 
-    python benchmarks/sequences.py --text fortunes.txt          third-order chains on sentences, five learners
+    python benchmarks/sequences.py --text fortunes.txt          third-order chains on sentences, seven learners
     python benchmarks/sequences.py --speech JapaneseVowels_TRAIN.ts    a chain a speaker; --peer adds hmmlearn
     python benchmarks/sequences.py --only directed              rows whose name begins so
 
@@ -24,9 +24,11 @@ os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 import numpy as np
 import torch
+from encoders import learned as learned_with_encoder
 from kept import Found, Kept
 
 from mrfstudio.engine.data.sequences import Sequences
+from mrfstudio.engine.data.text import Text
 from mrfstudio.engine.families.chain.baum_welch import BaumWelch
 from mrfstudio.engine.families.chain.model import Chain, ChainPlan
 from mrfstudio.engine.registry import LEARNERS
@@ -35,9 +37,9 @@ from mrfstudio.engine.training.command import train_command
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.training.trainer import Trainer
 
-TEXT: dict[str, Any] = {"unit": "words", "length": 20, "vocabulary": 1000, "most": 5000}
+TEXT: dict[str, Any] = {"unit": "words", "length": 20, "vocabulary": 1000, "most": 3000}
 SHAPE: dict[str, Any] = {"states": 6, "order": 3, "scores": "network", "width": 48}
-EPOCHS = 12.0
+EPOCHS, BATCH, RATE = 8.0, 32, 0.003
 ROWS: dict[str, tuple[str, str, dict[str, Any], str]] = {
     "directed, exact": ("directed", "likelihood", {"algorithm": "exact"}, "105.66"),
     "undirected, exact": ("undirected", "likelihood", {"algorithm": "exact"}, "104.07"),
@@ -48,8 +50,14 @@ ROWS: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "108.74",
     ),
     "undirected, inference networks": ("undirected", "bethe-networks", {}, "115.86"),
-    "undirected, mean field": ("undirected", "likelihood", {"algorithm": "mean-field", "iterations": 5}, "–"),
 }
+ENCODERS: dict[str, tuple[str, int, str]] = {
+    "directed, mean-field VAE": ("mean field", 1, "119.27"),
+    "directed, mean-field IWAE of ten": ("mean field", 10, "119.20"),
+    "directed, first-order VAE": ("first order", 1, "118.35"),
+}
+ALONE = "words alone"
+"""The row that every learner must beat: how frequent words are."""
 SPEECH = {
     "flow, noise 0": {"emission": "flow", "input_noise": 0.0},
     "flow, noise 0.15": {"emission": "flow", "input_noise": 0.15},
@@ -67,11 +75,21 @@ def sentences(text: str, form: str, learner: str, options: dict[str, Any]) -> Fo
         out, began = Path(folder) / "chain.safetensors", time.process_time()
         trained = train_command(
             "chain", learner, f"text:{text}", out, form=form, **SHAPE, **TEXT, **options,
-            epochs=EPOCHS, learning_rate=0.003, batch_size=64, clip_norm=5.0,
+            epochs=EPOCHS, learning_rate=RATE, batch_size=BATCH, clip_norm=5.0,
         )  # fmt: skip
         seconds = time.process_time() - began
         found = evaluate_model(out, f"text:{text}", **TEXT)
     return {**found, "seconds": seconds, "kept_step": trained["kept_step"]}
+
+
+def unigram(text: str) -> Found:
+    """Nats a sentence of a table of words that was counted on the training sentences, half a count more for each."""
+    splits, began = Text(**TEXT).open(Path(text)), time.process_time()
+    train, test = splits["train"], splits["test"]
+    counts = np.bincount(train["x"][train["x"] >= 0], minlength=len(splits.constants["symbols"])) + 0.5
+    total = -float(np.log(counts / counts.sum())[test["x"][test["x"] >= 0]].sum())
+    bits = total / float(test["lengths"].sum()) / np.log(2)
+    return {"nll": total / len(test["x"]), "bits": bits, "seconds": time.process_time() - began}
 
 
 def speakers(path: str, settings: dict[str, Any], hold_out: bool) -> Found:
@@ -142,7 +160,8 @@ def page(kept: Kept) -> str:
     lines = ["# Chains", "", f"Settings: {kept.settings_in_words}. Seconds are CPU time of one thread, one seed.", ""]
     lines += ["## Sentences, third order (Wiseman and Kim, Table 4)", ""]
     lines += ["| learned by | print, nats | here, nats | bits a word | CPU s |", "| --- | --- | --- | --- | --- |"]
-    for name, (_, _, _, printed) in ROWS.items():
+    printed_in = {ALONE: "–", **{name: row[-1] for name, row in {**ROWS, **ENCODERS}.items()}}
+    for name, printed in printed_in.items():
         found = kept.get(name)
         if found is not None:
             lines.append(f"| {name} | {printed} | {found['nll']:.2f} | {found['bits']:.3f} | {found['seconds']:.0f} |")
@@ -178,7 +197,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("sequences"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    kept = Kept(options.folder, {"epochs": EPOCHS, **SHAPE, **TEXT}, page)
+    kept = Kept(options.folder, {"epochs": EPOCHS, "batch": BATCH, "rate": RATE, **SHAPE, **TEXT}, page)
     work: list[tuple[str, Any]] = []
     if options.speech:
         for name, settings in SPEECH.items():
@@ -187,7 +206,12 @@ def main() -> None:
         if options.peer:
             work += [(name, lambda p=peer: peers(options.speech, *p)) for name, peer in PEERS.items()]
     if options.text:
+        work += [(ALONE, lambda: unigram(options.text))]
         work += [(name, lambda r=row: sentences(options.text, *r[:3])) for name, row in ROWS.items()]
+        work += [
+            (name, lambda r=row: learned_with_encoder(options.text, TEXT, SHAPE, r[0], r[1], int(EPOCHS), RATE))
+            for name, row in ENCODERS.items()
+        ]
     for name, measure in work:
         if kept.get(name) is None and name.startswith(options.only):
             kept.add(name, measure())

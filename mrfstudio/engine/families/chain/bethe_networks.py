@@ -79,10 +79,11 @@ class PairBeliefs(nn.Module):
         self.columns, self.lengths = nn.Embedding(longest, embedding), nn.Embedding(longest + 1, embedding)
         self.lstm = nn.LSTM((3 if words else 2) * embedding + states, width, batch_first=True, bidirectional=True)
         self.inside = nn.ModuleList(nn.Linear(4 * width, width) for _ in range(order))
-        self.out = nn.ModuleList(nn.Linear(width, 2 * states) for _ in range(order))
-        for layer in self.out:  # at first nothing is added to what the two columns say themselves
+        last = [nn.Linear(width, 2 * states) for _ in range(order)]
+        for layer in last:  # at first nothing is added to what the two columns say themselves
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
+        self.out = nn.ModuleList(last)
 
     def forward(self, x: Tensor, lengths: Tensor, scores: Tensor, given: Tensor) -> tuple[list[Tensor], Tensor]:
         """log τ of pairs, a (B, T - d, K, K) for each distance d, and log τ of columns without any pair (B, T, K).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -54,14 +55,36 @@ def test_columns_after_the_end_do_not_count() -> None:
     assert torch.allclose(energies[0], energies[1])
 
 
-def test_networks_teach_what_the_exact_sum_confirms() -> None:
-    splits = GeneratedChains(count=300, length=8, concentration=0.1).open()
+@pytest.mark.parametrize(("scores", "rate"), [("tables", 0.02), ("network", 0.003)])
+def test_networks_learn_more_than_how_frequent_words_are(scores: str, rate: float) -> None:
+    """By the exact sum: more than half of the way from a table of words to the chain that drew the data."""
+    splits = GeneratedChains(count=400, length=8, concentration=0.1).open()
     data = training_data(splits)
-    model = ChainPlan(states=3, order=2, form="undirected", start="noise").build_for(data, 0)
-    learner = BetheNetworks(epochs=25.0, embedding=8, lstm_width=16, learning_rate=0.02, network_rate=0.01)
+    model = ChainPlan(states=3, order=2, form="undirected", scores=scores, width=8).build_for(data, 0)
+    learner = BetheNetworks(epochs=8.0, embedding=8, lstm_width=16, learning_rate=rate, network_rate=0.01)
     before = ChainDensity.measure(model, data.validation)["nll"]  # type: ignore[arg-type]
-    trainer = Trainer(model, learner, data)
-    list(trainer.run())
+    list(Trainer(model, learner, data).run())
     after = ChainDensity.measure(model, data.validation)["nll"]  # type: ignore[arg-type]
-    assert after < before - 1.0
-    assert learner.supports(ChainPlan(states=3).build_for(data, 0)) is not None
+    counts = np.bincount(splits["train"]["x"].ravel(), minlength=6)
+    words_alone = -float(np.log(counts / counts.sum())[splits["val"]["x"]].sum(1).mean())
+    truth = -float(splits["val"]["logp"].mean())
+    assert after < words_alone - 0.5 * (words_alone - truth)
+    assert after < before - 0.5
+
+
+def test_beliefs_begin_as_those_of_two_columns_alone() -> None:
+    data = training_data(GeneratedChains(count=20, length=2).open())
+    model = ChainPlan(states=3, order=1, form="undirected").build_for(data, 0)
+    learner = BetheNetworks(embedding=4, lstm_width=5)
+    state, seen = learner.start(model, data, 0), ChainDensity(model, data.train[torch.arange(5)])
+    for name, of in _asked(model, seen).items():
+        with torch.no_grad():
+            beliefs = learner._beliefs(learner.networks(model, 2)[name], name, state, of, model.pairs().float())
+            energy = of.share @ free_energy(*beliefs, model.pairs().float(), of.given, of.lengths)[0]
+            truth = model.log_clamped(seen.visible, seen.lengths) if name == "clamped" else model.log_free(of.lengths)
+        assert float(energy) == pytest.approx(-float(truth.mean()), abs=1e-4)
+
+
+def test_directed_chains_are_refused() -> None:
+    data = training_data(GeneratedChains(count=20, length=4).open())
+    assert BetheNetworks().supports(ChainPlan(states=3).build_for(data, 0)) is not None
