@@ -18,11 +18,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from mrfstudio.engine.protocol.training import PlanePicture
-from mrfstudio.ui.plots.content import Content, PlotPicture, Range
+from mrfstudio.ui.plots.content import Content, PlotPicture, PlotShapes, Range
 from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.theme import px
-from mrfstudio.ui.workspaces.train.plane_picture import density_map, fresh_dots, plan_lines, point_dots, sample_dots
+from mrfstudio.ui.workspaces.train.plane_picture import (
+    contours,
+    density_map,
+    fresh_dots,
+    plan_lines,
+    point_dots,
+    sample_dots,
+)
 
 LAYERS = ("density", "points", "samples", "plan")
 POINTS_A_MOVE = 5
@@ -46,6 +53,7 @@ class PlaneCanvas(Plot):
         self.content.legend = False
         self.picture: PlanePicture | None = None
         self._density: PlotPicture | None = None
+        self._levels: list[PlotShapes] = []
         self.layers = {"density": True, "points": True, "samples": False, "plan": True}
         self.can_paint = False
         self.radius = 24.0
@@ -67,6 +75,7 @@ class PlaneCanvas(Plot):
             self._fresh.clear()
         self.picture = picture
         self._density = None if picture is None else density_map(picture)
+        self._levels = [] if picture is None else [contours(picture)]
         self._show()
 
     def set_layer(self, name: str, shown: bool) -> None:
@@ -79,7 +88,8 @@ class PlaneCanvas(Plot):
             content.pictures, content.dots, content.shapes = (), (), ()
         else:
             content.picture = self._density if shown["density"] else None
-            content.shapes = plan_lines(picture) if shown["plan"] else ()
+            levels = self._levels if shown["density"] else []
+            content.shapes = [*levels, *plan_lines(picture)] if shown["plan"] else levels
             points = [point_dots(picture), *fresh_dots(self._fresh)] if shown["points"] else []
             content.dots = [*points, sample_dots(picture)] if shown["samples"] else points
         content.tell()

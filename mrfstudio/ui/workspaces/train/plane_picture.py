@@ -9,8 +9,8 @@ from mrfstudio.engine.protocol.training import PlanePicture
 from mrfstudio.ui.plots.content import Dots, PlotPicture, PlotShapes
 from mrfstudio.ui.style.colours import Colours, faded, rgb
 
-FINER = 6
-"""Pixels for each cell in each direction: lines of equal density are drawn on these."""
+FINER = 4
+"""Pixels for each cell in each direction."""
 LEVELS = (0.01, 0.05, 0.15, 0.35, 0.65)
 """Where lines of equal density lie, as parts of the highest."""
 HUES = (2, 0, 3, 4, 6, 5, 7)
@@ -37,6 +37,44 @@ def density_map(picture: PlanePicture) -> PlotPicture:
     return PlotPicture(
         picture.density, (left, right), (bottom, top), lambda _, colours: plane_image(picture, colours), describe
     )
+
+
+def contours(picture: PlanePicture) -> PlotShapes:
+    """Lines of equal density."""
+    left, bottom, right, top = picture.window
+    lines = level_lines(picture.density)
+    x, y = left + (right - left) * lines[:, [0, 2]].ravel(), bottom + (top - bottom) * lines[:, [1, 3]].ravel()
+    return PlotShapes(x, y, lambda colours: faded(colours.text, 0.45))
+
+
+def level_lines(density: np.ndarray) -> np.ndarray:
+    """Lines of equal density of (rows, columns) cells: (n, 4) from x, y to x, y, as parts of the window.
+
+    Between the middles of four cells lie two triangles, in each of which the density is flat: where one corner is on
+    the other side of a level than the two others, a line cuts it off.
+    """
+    rows, columns = density.shape
+    y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
+    corners = np.stack([x, y, density / max(float(density.max()), 1e-30)], -1)
+    here, right, above, across = corners[:-1, :-1], corners[:-1, 1:], corners[1:, :-1], corners[1:, 1:]
+    triangles = np.concatenate(
+        [np.stack(three, 2).reshape(-1, 3, 3) for three in ((here, right, across), (here, above, across))]
+    )
+    return np.concatenate([_cut(triangles, level) for level in LEVELS])
+
+
+def _cut(triangles: np.ndarray, level: float) -> np.ndarray:
+    """(m, 4) where a level cuts triangles (n, 3 corners, 3: x, y and height)."""
+    higher = triangles[..., 2] > level
+    some = higher.any(1) & ~higher.all(1)
+    cut, higher = triangles[some], higher[some]
+    alone = np.where(higher.sum(1) == 1, higher.argmax(1), (~higher).argmax(1))
+    ends = []
+    for turn in (1, 2):
+        one, other = (cut[np.arange(len(cut)), index] for index in (alone, (alone + turn) % 3))
+        part = (level - one[:, 2]) / (other[:, 2] - one[:, 2])
+        ends.append(one[:, :2] + part[:, None] * (other[:, :2] - one[:, :2]))
+    return np.concatenate(ends, 1)
 
 
 def plan_lines(picture: PlanePicture) -> list[PlotShapes]:
@@ -130,9 +168,4 @@ def plane_image(picture: PlanePicture, colours: Colours) -> np.ndarray:
         hue = np.broadcast_to(np.array(rgb(colours.accent), np.float32), (*density.shape, 3))
     strength = 0.8 * np.sqrt(share)[..., None]
     image = paper * (1 - strength) + hue * strength
-    band = np.digitize(share, LEVELS)
-    edge = np.zeros(band.shape, bool)
-    edge[:, 1:] |= band[:, 1:] != band[:, :-1]
-    edge[1:] |= band[1:] != band[:-1]
-    image[edge] = 0.55 * image[edge] + 0.45 * np.array(rgb(colours.text), np.float32)
     return np.clip(image + 0.5, 0, 255).astype(np.uint8)

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from mrfstudio.engine.protocol.training import PlanePicture, Snapshot
 from mrfstudio.ui.style.colours import DARK, LIGHT, rgb
 from mrfstudio.ui.workspaces.train.plane import PlaneCanvas
-from mrfstudio.ui.workspaces.train.plane_picture import FINER, component_colours, plane_image
+from mrfstudio.ui.workspaces.train.plane_picture import FINER, LEVELS, component_colours, level_lines, plane_image
 from mrfstudio.ui.workspaces.train.query_wall import QueryWall
 from mrfstudio.ui.workspaces.train.stage import PAINT, WAIT, TrainStage
 
@@ -39,8 +39,31 @@ def test_the_density_is_below_and_has_the_hue_of_its_component(colours) -> None:
     image = plane_image(picture(), colours).astype(int)
     assert image.shape == (8 * FINER, 8 * FINER, 3)
     paper, hue = np.array(rgb(colours.paper)), component_colours(2, colours)[0].astype(int)
-    assert np.abs(image[-3, 10] - paper).max() <= 1  # the highest row comes last, and nothing is there
-    assert np.abs(image[2, 10] - hue).sum() < np.abs(image[2, 10] - paper).sum()
+    assert np.abs(image[-3, 6] - paper).max() <= 1  # the highest row comes last, and nothing is there
+    assert np.abs(image[2, 6] - hue).sum() < np.abs(image[2, 6] - paper).sum()
+
+
+def test_lines_of_equal_density_are_circles_around_a_round_cloud() -> None:
+    middles = (np.arange(60) + 0.5) / 60
+    away = np.hypot(middles - 0.5, middles[:, None] - 0.5)
+    lines = level_lines(np.exp(-0.5 * (away / 0.1) ** 2))
+    ends = np.hypot(lines[:, [0, 2]] - 0.5, lines[:, [1, 3]] - 0.5)
+    expected = 0.1 * np.sqrt(-2 * np.log(LEVELS))
+    assert np.abs(ends[..., None] - expected).min(-1).max() < 0.003
+    for radius in expected:  # each is closed: as long as its circle
+        own = lines[np.abs(ends - radius).max(1) < 0.003]
+        assert np.hypot(*(own[:, 2:] - own[:, :2]).T).sum() == pytest.approx(2 * np.pi * radius, rel=0.02)
+    assert level_lines(np.zeros((5, 5), np.float32)).shape == (0, 4)
+
+
+def test_lines_go_with_the_density(qtbot: QtBot) -> None:
+    canvas = PlaneCanvas()
+    qtbot.addWidget(canvas)
+    canvas.set_picture(picture())
+    (levels,) = canvas.content.shapes
+    assert np.abs(levels.y).max() < 0.3  # the density ends in the middle
+    canvas.set_layer("density", False)
+    assert not canvas.content.shapes
 
 
 def test_positions_and_points_are_each_others_inverse(qtbot: QtBot) -> None:
