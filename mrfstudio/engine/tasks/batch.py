@@ -67,12 +67,27 @@ def batch_items(command: str, folder: Path, out: Path, options: Sequence[str]) -
     """Every file of the folder that the command reads, in order of their names. Raises `StudioError`."""
     if not folder.is_dir():
         raise StudioError(f"{folder} is no folder: expected one with {', '.join(READS[command])} files.")
+    _spare_what_is_read(command, folder, out, options)
     files = {path: ending for path in sorted(folder.iterdir()) if (ending := _ending(command, path))}
     if not files:
         raise StudioError(f"{folder} has no {', '.join(READS[command])} files.")
     stems = {path: path.name[: -len(ending)] for path, ending in files.items()}
     often = Counter(stems.values())
     return [_item(command, path, out, options, path.name if often[stem] > 1 else stem) for path, stem in stems.items()]
+
+
+def _spare_what_is_read(command: str, folder: Path, out: Path, options: Sequence[str]) -> None:
+    """Raises `StudioError` where pictures would be written over those that are read, or over each other."""
+    given = [(option, Path(value)) for option, value in _pairs(options) if value is not None]
+    used = [("the folder that is read", folder), *(pair for pair in given if pair[0] in PARTNERS)]
+    written = [] if command == "infer" else [("--out", out)]
+    for option, place in (*written, *(pair for pair in given if pair[0] in WRITES)):
+        for other, taken in used:
+            if place.resolve() == taken.resolve():
+                raise StudioError(
+                    f"{option} is {place}, and so is {other}: pictures would be lost, so name another folder."
+                )
+        used.append((option, place))
 
 
 def _ending(command: str, path: Path) -> str:

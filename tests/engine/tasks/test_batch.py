@@ -96,6 +96,29 @@ def test_every_format_of_graphs_is_taken(tmp_path: Path) -> None:
     assert [item.name for item in batch_items("infer", folder, tmp_path, [])] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(
+    ("out", "options"),
+    [
+        ("drawings", []),
+        ("drawings/../drawings", []),
+        ("masks", ["--mask", "masks"]),
+        ("labels", ["--cutout", "drawings"]),
+        ("labels", ["--cutout=labels"]),
+    ],
+)
+def test_no_picture_is_written_over_one_that_is_read(
+    out: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("drawings", "masks", "labels"):
+        Path(folder).mkdir()
+        Path(folder, "a.png").write_bytes(b"mine")
+    with pytest.raises(StudioError, match="pictures would be lost"):
+        batch_items("segment", tmp_path / "drawings", tmp_path / out, options)
+    Path("drawings", "a.uai").write_text("MARKOV", encoding="utf-8")
+    assert batch_items("infer", tmp_path / "drawings", tmp_path / "drawings", [])  # its answers are JSON
+
+
 def test_shards_together_are_the_batch(tmp_path: Path) -> None:
     folder = folder_with(tmp_path / "in", *(f"{i}.png" for i in range(7)))
     items = batch_items("segment", folder, tmp_path, [])
