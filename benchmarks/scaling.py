@@ -1,7 +1,7 @@
 """How training scales under torchrun, and a batch with its workers: one process and two, on a machine with two cores.
 
-    python benchmarks/scaling.py                 on a quiet machine; writes benchmarks/results/scaling.md
-    python benchmarks/scaling.py --steps 40      longer runs, steadier numbers
+    python benchmarks/scaling.py training        on a quiet machine; writes benchmarks/results/scaling.md
+    python benchmarks/scaling.py batches         the same for batches: benchmarks/results/batches.md
 
 A batch is timed from its start to its end: starting the processes, and reading torch in each, is part of it.
 
@@ -25,8 +25,13 @@ from pathlib import Path
 from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / "benchmarks" / "results" / "scaling.md"
 DRAWINGS, GRAPHS = 40, 60
+TRAININGS = [
+    "| training | one process, ms a step | two, ms a step | speed-up | one, ms of a processor | two, ms of each | "
+    "share | gradient, kB | all-reduce, ms |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+]
+BATCHES = ["| batch | one worker, s | two, s | speed-up |", "| --- | --- | --- | --- |"]
 WORK = {
     "grid, 16 clones, batches of 32 pictures": (
         "grid",
@@ -83,7 +88,7 @@ def child(name: str, steps: int, out: Path) -> None:
 def measured(name: str, processes: int, steps: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "times.json")
-        words = [str(Path(__file__).resolve()), "--child", name, "--steps", str(steps), "--out", str(out)]
+        words = [str(Path(__file__).resolve()), "training", "--child", name, "--steps", str(steps), "--out", str(out)]
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"]
         command = [sys.executable, *(torchrun if processes > 1 else []), *words]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -190,6 +195,7 @@ def load() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("training", "batches"))
     parser.add_argument("--steps", type=int, default=15)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
@@ -198,26 +204,20 @@ def main() -> None:
         child(options.child, options.steps, options.out)
         return
     before = load()
-    lines = [
-        "# One process and two",
-        "",
-        f"Made by `benchmarks/scaling.py` on {os.cpu_count()} cores; load before it {before:.1f}. Two "
+    about = [
+        f"Made by `benchmarks/scaling.py {options.part}` on {os.cpu_count()} cores; load before it {before:.1f}. Two "
         f"processes that share nothing but the machine get {ceiling():.2f} times the work of one done.",
         "",
-        f"Training under torchrun, one thread a process, medians of {options.steps} steps:",
-        "",
-        "| training | one process, ms a step | two, ms a step | speed-up | one, ms of a processor | two, ms of each | "
-        "share | gradient, kB | all-reduce, ms |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-        *training_rows(options.steps),
-        "",
-        "Batches, from start to end:",
-        "",
-        "| batch | one worker, s | two, s | speed-up |",
-        "| --- | --- | --- | --- |",
-        *batch_rows(),
     ]
-    KEPT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.part == "training":
+        about += [f"One thread a process, medians of {options.steps} steps.", ""]
+        keep("scaling.md", ["# Training under torchrun", "", *about, *TRAININGS, *training_rows(options.steps)])
+    else:
+        keep("batches.md", ["# Batches, from start to end", "", *about, *BATCHES, *batch_rows()])
+
+
+def keep(name: str, lines: list[str]) -> None:
+    (ROOT / "benchmarks" / "results" / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
