@@ -1,6 +1,6 @@
-"""The studio beside PGMax (JAX): one iteration of belief propagation on an Ising grid, an RBM and a cloned grid.
+"""The studio beside PGMax (JAX): one iteration of belief propagation on grids, an RBM and networks of any factors.
 
-    python benchmarks/peers/beside_pgmax.py [--install] [--out FOLDER]
+    python benchmarks/peers/beside_pgmax.py [--install] [--out FOLDER]      see networks.py for files of a competition
 
 Both send all messages at once from uniform ones, without damping, in 32 bits; beliefs after the same few iterations
 must agree. PGMax is compiled before it is timed; its time is that of an iteration within a run of several, which is
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))  # a peer's environment knows neither the studio nor this folder
+import networks
 from rivals import Arrays, Peer, Task, best_seconds, main, rival_main
 
 SIDE, VISIBLE, HIDDEN = 100, 1000, 500
@@ -124,6 +125,12 @@ def grid_studio(inputs: Arrays) -> tuple[np.ndarray, float]:
     return np.asarray(beliefs), seconds
 
 
+def network_studio(inputs: Arrays) -> tuple[np.ndarray, float]:
+    graph = networks.graph_of(inputs)
+    beliefs, seconds = _stepped(graph, graph.no_evidence())
+    return networks.padded(graph.packing.unpack_numpy(beliefs.numpy()), inputs), seconds
+
+
 # PGMax ----------------------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +209,35 @@ def grid_rival(inputs: Arrays) -> tuple[np.ndarray, float]:
     return np.asarray(marginals[at]), seconds
 
 
+def network_rival(inputs: Arrays) -> tuple[np.ndarray, float]:
+    _prepare()
+    from pgmax import factor, fgraph, vgroup
+
+    cards = inputs["cards"]
+    at = vgroup.NDVarArray(num_states=cards, shape=(len(cards),))
+    graph = fgraph.FactorGraph(variable_groups=[at])
+    listed = {shape: np.argwhere(np.ones(shape)) for shape in {table.shape for _, table in networks.factors(inputs)}}
+    graph.add_factors(
+        [
+            factor.EnumFactor([at[v] for v in scope], factor_configs=listed[table.shape], log_potentials=table.ravel())
+            for scope, table in networks.factors(inputs)
+        ]
+    )
+    marginals, seconds = _pgmax(graph, {at: inputs["local"]})
+    return networks.padded([np.asarray(marginals[at])[v, :states] for v, states in enumerate(cards)], inputs), seconds
+
+
+NETWORKS = (
+    Task(
+        "triples",
+        f"{networks.TRIPLES} triples of {networks.STATES} states",
+        networks.triple_inputs,
+        network_studio,
+        1e-4,
+    ),
+    *(Task(name, f"UAI 2014: {name}", inputs, network_studio, 1e-4) for name, inputs in networks.competition()),
+)
+
 PEER = Peer(
     "pgmax",
     ("jax", "jaxlib", "pgmax==0.6.1"),
@@ -211,11 +247,13 @@ PEER = Peer(
         Task("generic", f"Ising grid {SIDE}×{SIDE}, generic kernel", ising_inputs, generic_studio, 1e-4, least=2.0),
         Task("rbm", f"RBM {VISIBLE}×{HIDDEN}", rbm_inputs, rbm_studio, 1e-3, least=8.0),
         Task("grid", f"cloned grid {IMAGE}×{IMAGE}, {CLONES + 2} states", grid_inputs, grid_studio, 1e-3, least=100.0),
+        *NETWORKS,
     ),
 )
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["rival"]:
-        rival_main({"ising": ising_rival, "generic": ising_rival, "rbm": rbm_rival, "grid": grid_rival})
+        known = {"ising": ising_rival, "generic": ising_rival, "rbm": rbm_rival, "grid": grid_rival}
+        rival_main(known | {task.name: network_rival for task in NETWORKS})
     else:
         main(PEER)

@@ -5,7 +5,7 @@ the peer's own environment and needs numpy and that library alone: `python SCRIP
 reads the inputs, does the task, times it and writes `answers` and `seconds`. The *studio* half makes the inputs, does
 the same task here, starts the rival in turns with it, checks that both agree and reports the ratio of times.
 
-    python benchmarks/peers/beside_PEER.py [--install] [--out FOLDER]
+    python benchmarks/peers/beside_PEER.py [--install] [--only TASK …] [--out FOLDER]
 
 `--install` makes the environment in the folder of peers (`MRFSTUDIO_PEERS`, else one in the system's place for caches)
 with pip, from the package registries. Nothing of a peer is imported here, and no number of an earlier run is used.
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,11 @@ class Peer:
     def installed(self) -> bool:
         return self.python.exists() and (self.environment / "ready").exists()
 
+    @property
+    def how_to_install(self) -> str:
+        """The command that makes its environment."""
+        return f"python {self.script} --install"
+
     def install(self) -> None:
         """Make its environment; one that is there already stays."""
         if self.installed:
@@ -113,9 +118,9 @@ class Peer:
             with np.load(made) as answers:
                 return answers["answers"], answers["seconds"]
 
-    def measured(self) -> dict[str, Any]:
-        """Every task, with versions and the machine."""
-        rows = [compare(self, task) for task in self.tasks]
+    def measured(self, only: Sequence[str] = ()) -> dict[str, Any]:
+        """Every task, or those that are named, with versions and the machine."""
+        rows = [compare(self, task) for task in self.tasks if not only or task.name in only]
         return {"peer": self.name, "version": self.version(), "machine": asdict(machine()), "rows": rows}
 
     def in_words(self, found: dict[str, Any]) -> str:
@@ -231,10 +236,17 @@ def main(peer: Peer) -> None:
     parser = argparse.ArgumentParser(description=f"The studio beside {peer.name}, in one run.")
     parser.add_argument("--install", action="store_true", help="make the peer's environment first")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help=f"write {peer.name}.json there")
+    names = [task.name for task in peer.tasks]
+    parser.add_argument("--only", nargs="+", choices=names, default=(), metavar="TASK", help=", ".join(names))
     options = parser.parse_args()
     peer.ready(options.install)
-    found = peer.measured()
+    report(peer, options.only, options.out)
+
+
+def report(peer: Peer, only: Sequence[str], out: Path | None) -> None:
+    """Measure, print, and write what was found into a folder where one is given."""
+    found = peer.measured(only)
     print(in_words(found))
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / f"{peer.name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{peer.name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

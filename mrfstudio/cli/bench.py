@@ -71,7 +71,7 @@ def _peers(aloud: bool) -> dict[str, Any]:
         print("no scripts of peers: they lie in benchmarks/peers of a checkout", file=sys.stderr)
     for script in scripts:
         if not script.PEER.installed:
-            print(f"{script.PEER.name} is not installed: python {script.__file__} --install", file=sys.stderr)
+            print(f"{script.PEER.name} is not installed: {script.PEER.how_to_install}", file=sys.stderr)
             continue
         print(f"measuring beside {script.PEER.name} …", file=sys.stderr)
         found[script.PEER.name] = script.PEER.measured()

@@ -23,3 +23,12 @@ def factors_of(graph: FactorGraph, *, unary: bool = False) -> Factors:
         return listed
     singles: Factors = [((v,), vector) for v, vector in enumerate(graph.unpack(graph.unary)) if vector.any()]
     return singles + listed
+
+
+def merged(factors: Factors) -> Factors:
+    """Sum the log-tables of factors of the same variables, axes in the order of the first of them."""
+    found: dict[frozenset[int], tuple[tuple[int, ...], np.ndarray]] = {}
+    for scope, table in factors:
+        first, before = found.get(frozenset(scope), (scope, np.zeros(())))
+        found[frozenset(scope)] = first, before + table.transpose([scope.index(v) for v in first])
+    return list(found.values())

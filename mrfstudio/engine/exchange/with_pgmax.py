@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mrfstudio.engine.exchange.factors import Factors, factors_of
+from mrfstudio.engine.exchange.factors import factors_of, merged
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.protocol.errors import StudioError
 
@@ -27,7 +27,7 @@ def to_pgmax(graph: FactorGraph) -> tuple[Any, Any]:
     variables = vgroup.NDVarArray(num_states=graph.cardinalities.copy(), shape=(graph.variables,))
     made = fgraph.FactorGraph(variable_groups=[variables])
     factors = []
-    for scope, table in _merged(factors_of(graph, unary=True)):
+    for scope, table in merged(factors_of(graph, unary=True)):
         allowed = np.argwhere(np.isfinite(table))
         factors.append(
             factor.EnumFactor(
@@ -38,15 +38,6 @@ def to_pgmax(graph: FactorGraph) -> tuple[Any, Any]:
         )
     made.add_factors(factors)
     return made, variables
-
-
-def _merged(factors: Factors) -> Factors:
-    """Sum the log-tables of factors of the same variables, axes in the order of the first of them."""
-    found: dict[frozenset[int], tuple[tuple[int, ...], np.ndarray]] = {}
-    for scope, table in factors:
-        first, before = found.get(frozenset(scope), (scope, np.zeros(())))
-        found[frozenset(scope)] = first, before + table.transpose([scope.index(v) for v in first])
-    return list(found.values())
 
 
 def from_pgmax(given: Any) -> FactorGraph:

@@ -231,7 +231,7 @@ class FactorGraph:
     def is_pairwise(self) -> bool:
         return all(group.order == 2 for group in self.groups)
 
-    @property
+    @cached_property
     def is_binary(self) -> bool:
         return bool((self.cardinalities == 2).all())
 

@@ -133,6 +133,11 @@ class Algorithm(Parameters):
 
     def kernel_for(self, model: Model) -> Kernel:
         """The preferred kernel that covers the model, else the factor-graph one."""
+        if isinstance(model, FactorGraph):  # asked for at every step, and answering takes a part of a quick one
+            return model.derived(("kernel", self), lambda: self._choose_kernel(model))
+        return self._choose_kernel(model)
+
+    def _choose_kernel(self, model: Model) -> Kernel:
         reason = self.supports(model)
         if reason is not None:
             raise Unsupported(reason)
@@ -301,12 +306,17 @@ def kernel(algorithm: type[Algorithm], model: type, priority: int = 0) -> Callab
 
 def kernels(algorithm: Algorithm, model: Model) -> list[Kernel]:
     """Every kernel that covers this pair, the preferred one first. Tests compare them with each other."""
-    pair = type(algorithm), type(model)
+    return [k for k in _fitting(type(algorithm), type(model)) if k.covers(algorithm, model)]
+
+
+def _fitting(algorithm: type[Algorithm], model: type) -> list[Kernel]:
+    """Every kernel for these types, the preferred one first."""
+    pair = algorithm, model
     if pair not in _FITTING:
         _load_kernels(*pair)
         known = sorted((k for k in _KERNELS if k.fits(*pair)), key=lambda k: k.rank(*pair))
         _FITTING[pair] = [k.kernel for k in known]
-    return [k for k in _FITTING[pair] if k.covers(algorithm, model)]
+    return _FITTING[pair]
 
 
 def _load_kernels(algorithm: type[Algorithm], model: type) -> None:
@@ -317,8 +327,7 @@ def _load_kernels(algorithm: type[Algorithm], model: type) -> None:
 
 
 def _find_kernel(algorithm: Algorithm, model: Model) -> Kernel | None:
-    found = kernels(algorithm, model)
-    return found[0] if found else None
+    return next((k for k in _fitting(type(algorithm), type(model)) if k.covers(algorithm, model)), None)
 
 
 def algorithms_of(model: Model) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class LogRatios(State):
 
 
 @dataclass(frozen=True, eq=False)
-class _Edges:
+class Edges:
     """The graph's edges for this kernel; tables are indexed by the state of the *sender* first."""
 
     tables: Tensor  # (2, 2, 2m) log, [sender state, receiver state, message]
@@ -53,7 +53,7 @@ class BinaryPairwise(BeliefPropagationOnGraph):
             return False
         if not (model.is_binary and model.is_pairwise) or model.has_zeros:
             return False
-        return algorithm.temperature == 0 or _span(model) / algorithm.temperature < 0.8 * _exponent_range(model.dtype)
+        return algorithm.temperature == 0 or span_of(model) / algorithm.temperature < 0.8 * exponent_range(model.dtype)
 
     def init(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence) -> LogRatios:  # type: ignore[override]
         local = model.local_potentials(evidence)
@@ -62,9 +62,9 @@ class BinaryPairwise(BeliefPropagationOnGraph):
     def step(  # type: ignore[override]
         self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: LogRatios
     ) -> LogRatios:
-        edges = _edges(model)
+        edges = edges_of(model)
         z = state.ratios
-        local = evidence.derived(model, "ratios", lambda: _node_ratios(edges, model.local_potentials(evidence)))
+        local = evidence.derived(model, "ratios", lambda: node_ratios(edges, model.local_potentials(evidence)))
         totals = local + _incoming_sum(edges, z)
         half = edges.reverse_half
         # A message from s to t excludes what t said to s: the other half of z.
@@ -72,7 +72,7 @@ class BinaryPairwise(BeliefPropagationOnGraph):
         cavities[..., :half].sub_(z[..., half:])
         cavities[..., half:].sub_(z[..., :half])
         proposal = _transfer(model, edges, cavities, algorithm.temperature)
-        residual = largest_ratio_change(proposal, z, _span(model) > -SATURATED)
+        residual = largest_ratio_change(proposal, z, span_of(model) > -SATURATED)
         ratios = torch.lerp(proposal, z, algorithm.damping) if algorithm.damping else proposal
         return LogRatios(state.iteration + 1, residual, ratios)
 
@@ -100,20 +100,20 @@ class BinaryPairwise(BeliefPropagationOnGraph):
         return Messages(state.iteration, state.residual, torch.cat(parts, -1))
 
 
-def _exponent_range(dtype: torch.dtype) -> float:
+def exponent_range(dtype: torch.dtype) -> float:
     return -math.log(torch.finfo(dtype).tiny)
 
 
-def _span(model: FactorGraph) -> float:
+def span_of(model: FactorGraph) -> float:
     tables = model.groups[0].tables.detach()
     return model.derived("span", lambda: float((tables.amax((0, 1)) - tables.amin((0, 1))).max()))
 
 
-def _edges(model: FactorGraph) -> _Edges:
+def edges_of(model: FactorGraph) -> Edges:
     return model.derived("binary edges", lambda: _make_edges(model))
 
 
-def _make_edges(model: FactorGraph) -> _Edges:
+def _make_edges(model: FactorGraph) -> Edges:
     group, packing = model.groups[0], model.packing
     place = torch.empty(model.variables, dtype=torch.int64, device=model.device)
     order = torch.as_tensor(packing.order, device=model.device)
@@ -132,15 +132,15 @@ def _make_edges(model: FactorGraph) -> _Edges:
     blocks = tuple((block.count, block.degree) for block in packing.blocks)
     base, stride = packing.index("base", model.device), packing.index("stride", model.device)
     order = order.to(model.device)
-    return _Edges(tables, senders, model.factors, torch.cat(received), blocks, base[order], stride[order])
+    return Edges(tables, senders, model.factors, torch.cat(received), blocks, base[order], stride[order])
 
 
-def _node_ratios(edges: _Edges, local: Tensor) -> Tensor:
+def node_ratios(edges: Edges, local: Tensor) -> Tensor:
     """Packed log-potentials (…, 2n) → log-ratios (…, n) in packed node order."""
     return local.index_select(-1, edges.node_entries + edges.node_strides) - local.index_select(-1, edges.node_entries)
 
 
-def _incoming_sum(edges: _Edges, z: Tensor) -> Tensor:
+def _incoming_sum(edges: Edges, z: Tensor) -> Tensor:
     """Σ of the log-ratios z (…, directed edges) that each node receives, (…, nodes) in the order of `edges.blocks`."""
     received = z.index_select(-1, edges.incoming)
     parts, start = [], 0
@@ -151,7 +151,7 @@ def _incoming_sum(edges: _Edges, z: Tensor) -> Tensor:
     return torch.cat(parts, -1)
 
 
-def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: float) -> Tensor:
+def _transfer(model: FactorGraph, edges: Edges, cavities: Tensor, temperature: float) -> Tensor:
     """Log-ratios (…, directed edges) that edges send on from the senders' cavities (…, directed edges)."""
     tables = edges.tables
     if temperature == 0:
@@ -159,9 +159,9 @@ def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: 
         down, up = -torch.relu(cavities), -torch.relu(-cavities)
         one = torch.maximum(tables[0, 1] + down, tables[1, 1] + up)
         return one - torch.maximum(tables[0, 0] + down, tables[1, 0] + up)
-    linear = model.derived(("linear", temperature), lambda: _linear(tables, temperature))
+    linear = model.derived(("linear", temperature), lambda: linear_tables(tables, temperature))
     scaled = cavities if temperature == 1.0 else cavities / temperature
-    if _span(model) / temperature < 20:
+    if span_of(model) / temperature < 20:
         # Beyond ±60 the cavity decides alone to within e^-40, so one exponential does for both p and q.
         odds = exponential(scaled.clamp(-60, 60))
         one = torch.addcmul(linear[0, 1], linear[1, 1], odds)
@@ -174,6 +174,6 @@ def _transfer(model: FactorGraph, edges: _Edges, cavities: Tensor, temperature: 
     return ratio if temperature == 1.0 else temperature * ratio
 
 
-def _linear(tables: Tensor, temperature: float) -> Tensor:
+def linear_tables(tables: Tensor, temperature: float) -> Tensor:
     """exp(θ / T) of tables (2, 2, edges), the largest entry of each 1."""
     return torch.exp((tables - tables.detach().amax((0, 1), keepdim=True)) / temperature)
