@@ -7,7 +7,7 @@ which is several times slower on a CPU. Message blocks are (k, n) for each axis 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,15 +131,23 @@ class Packing:
 
     def sum_incoming(self, messages: Tensor) -> Tensor:
         """Sum of all messages to each variable: (…, messages) → (…, size). A gather, never a scatter."""
+        return self._incoming(messages, torch.sum, 0.0)
+
+    def product_incoming(self, messages: Tensor) -> Tensor:
+        """Product of all messages to each variable: (…, messages) → (…, size)."""
+        return self._incoming(messages, torch.prod, 1.0)
+
+    def _incoming(self, messages: Tensor, reduce: Callable[..., Tensor], nothing: float) -> Tensor:
+        """All messages (…, messages) to each variable as one value, (…, size); `nothing` where there is none."""
         gathered = messages.index_select(-1, self.index("incoming", messages.device))
         parts, start = [], 0
         for block in self.blocks:
             if block.degree == 0:
-                parts.append(messages.new_zeros((*messages.shape[:-1], block.size)))
+                parts.append(messages.new_full((*messages.shape[:-1], block.size), nothing))
                 continue
             stop = start + block.degree * block.size
             part = gathered[..., start:stop].unflatten(-1, (block.degree, block.size))
-            parts.append(part.sum(-2))
+            parts.append(reduce(part, -2))
             start = stop
         return torch.cat(parts, -1) if parts else messages.new_zeros((*messages.shape[:-1], 0))
 

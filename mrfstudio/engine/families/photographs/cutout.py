@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -28,6 +27,7 @@ from mrfstudio.engine.families.photographs.rules import SumProduct
 from mrfstudio.engine.families.photographs.settings import CutoutSettings
 from mrfstudio.engine.protocol.commands.photographs import LEANING
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.recycling import recycled
 from mrfstudio.engine.runtime.threads import fitting_threads
 
 
@@ -98,7 +98,7 @@ class Cutout:
             if moving is not None and not whole:
                 new, residual, moving, count = step_tiles(self.rule, state.local, state.gains, state.messages, moving)
             else:  # also when all tiles rest: whether the whole picture does is then measured
-                new = torch.empty_like(state.messages)
+                new = recycled(state.messages.shape, state.messages)
                 residual = float(self.rule.step(state.local, state.gains, state.messages, new))
                 moving = self._moving(state, new) if residual >= SETTLED else None
         return replace(

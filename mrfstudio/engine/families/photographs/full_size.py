@@ -127,7 +127,7 @@ def _settled(scores: Tensor, gains: list[Tensor]) -> Tensor:
     old = grid.ratio_start(gains, local) if two else grid.label_start(gains, local)
     new = torch.empty_like(old)
     for _ in range(ITERATIONS):
-        (grid.ratio_step if two else grid.label_step)(local, gains, old, new)
+        (grid.ratio_step if two else grid.label_step)(local, gains, old, new, False)
         old, new = new, old
     if not two:
         return grid.label_total(local, old)

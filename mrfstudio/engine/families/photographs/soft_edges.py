@@ -84,7 +84,7 @@ def _marginals(score: torch.Tensor, colours: torch.Tensor) -> torch.Tensor:
     old = rule.start(gains, local)
     new = torch.empty_like(old)
     for _ in range(ITERATIONS):
-        rule.step(local, gains, old, new)
+        rule.step(local, gains, old, new, measured=False)
         old, new = new, old
     return rule.beliefs(local, old)[1]
 

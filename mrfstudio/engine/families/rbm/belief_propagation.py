@@ -29,6 +29,7 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.inference.messages.transfer import Transfer
+from mrfstudio.engine.runtime.threads import fitting_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +53,6 @@ class BipartiteBeliefPropagation(Kernel):
     def covers(self, algorithm: BeliefPropagation, model: RBM) -> bool:
         return algorithm.kernel != "generic"
 
-    def entries(self, model: RBM, evidence: Evidence) -> int | None:
-        return 2 * prepare(model, evidence).unit.numel() * model.hidden
-
     def init(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence) -> Odds:
         query = prepare(model, evidence)
         zero = query.weights.new_zeros(query.unit.shape[0], query.unit.shape[1], model.hidden)
@@ -62,17 +60,22 @@ class BipartiteBeliefPropagation(Kernel):
 
     @torch.no_grad()
     def step(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds) -> Odds:
+        threads = torch.get_num_threads()
+        with fitting_threads(0):  # blocks are shared out, and each operation is small
+            return self._step(algorithm, model, evidence, state, threads)
+
+    def _step(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds, threads: int) -> Odds:
         query = prepare(model, evidence)
         state = fitted(model, query, state)
         temperature = algorithm.temperature * model.temperature_now
         fast = scaled(model, evidence, query, temperature)
-        hidden = hidden_totals(query, state.to_hidden, state.said)
-        to_outer, change = next_messages(hidden[:, None], state.to_hidden, state.to_outer, query, temperature, fast)
+        hidden = hidden_totals(query, state.to_hidden, state.said)[:, None]
+        to_outer, change = next_messages(hidden, state.to_hidden, state.to_outer, query, temperature, fast, threads)
         if algorithm.damping:
             to_outer.lerp_(state.to_outer, algorithm.damping)
         heard = state.to_outer if algorithm.schedule == "parallel" else to_outer
         outer = outer_totals(query, heard)[:, :, None]
-        to_hidden, residual = next_messages(outer, heard, state.to_hidden, query, temperature, fast)
+        to_hidden, residual = next_messages(outer, heard, state.to_hidden, query, temperature, fast, threads)
         residual = torch.maximum(change, residual)
         if state.said < 1:
             residual = torch.maximum(residual, observed_change(model, query, state.said))

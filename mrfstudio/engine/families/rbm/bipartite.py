@@ -23,9 +23,12 @@ from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.messages.transfer import Transfer, transfer
 from mrfstudio.engine.inference.residuals import SATURATED, largest_ratio_change
+from mrfstudio.engine.runtime.threads import shared_out
 
 BLOCK = 65536
 """Messages worked on at once: a few such tensors fit the cache of a core."""
+WORTH_TWO_HERE = 300_000
+"""Messages of a direction from which on a second thread takes every other block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,19 +92,26 @@ def outer_totals(query: BipartiteQuery, to_outer: Tensor) -> Tensor:
 
 
 def next_messages(
-    totals: Tensor, heard: Tensor, old: Tensor, query: BipartiteQuery, temperature: float, fast: Transfer | None
+    totals: Tensor,
+    heard: Tensor,
+    old: Tensor,
+    query: BipartiteQuery,
+    temperature: float,
+    fast: Transfer | None,
+    threads: int,
 ) -> tuple[Tensor, Tensor]:
     """f_W(totals - heard, T) and its largest change against `old`, see `residuals`; all (B, U, H).
 
     `totals` (B, 1, H) or (B, U, 1); `fast` is the transfer of W / T at T > 0, None at T = 0. Done in blocks of units,
     because scratch that leaves the cache doubles the time.
     """
-    found, changes = torch.empty_like(heard), [heard.new_zeros(())]
+    found = torch.empty_like(heard)
     saturating = query.strongest > -SATURATED  # because |f| ≤ |w|
     each = max(1, BLOCK // max(1, heard.shape[0] * heard.shape[2]))
     scale = 1.0 if fast is None else 1 / temperature
     totals = totals * scale
-    for start in range(0, heard.shape[1], each):
+
+    def sent(start: int) -> Tensor:
         part = slice(start, start + each)
         x = torch.sub(totals[:, part] if totals.shape[1] > 1 else totals, heard[:, part], alpha=scale)
         block = found[:, part]
@@ -112,11 +122,12 @@ def next_messages(
             if temperature != 1.0:
                 block.mul_(temperature)
         if saturating:
-            changes.append(largest_ratio_change(block, old[:, part]))
-        else:
-            low, high = torch.aminmax(torch.sigmoid(block).sub_(torch.sigmoid(old[:, part])))
-            changes += [high, -low]
-    return found, torch.stack(changes).max()
+            return largest_ratio_change(block, old[:, part])
+        return torch.sigmoid(block).sub_(torch.sigmoid(old[:, part])).abs_().amax()
+
+    threads = threads if heard.numel() >= WORTH_TWO_HERE else 1
+    changes = shared_out(sent, range(0, heard.shape[1], each), threads)
+    return found, torch.stack([heard.new_zeros(()), *changes.values()]).max()
 
 
 def observed_change(model: RBM, query: BipartiteQuery, said: float) -> Tensor:

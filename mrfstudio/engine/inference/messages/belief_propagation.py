@@ -35,6 +35,7 @@ from mrfstudio.engine.inference.messages.factor_messages import (
     totals_and_cavities,
     within_reach,
 )
+from mrfstudio.engine.inference.messages.products import by_products, within_products
 from mrfstudio.engine.inference.residuals import allowed_disagreement, disagreement, largest_change
 from mrfstudio.engine.inference.schedules import factor_colors
 from mrfstudio.engine.protocol.catalogue import choice, number
@@ -101,6 +102,10 @@ class BeliefPropagationOnGraph(Kernel):
         local = model.local_potentials(evidence)
         if algorithm.schedule == "parallel":
             part = FactorMessages.of_graph(model)
+            if algorithm.temperature == 1.0 and within_products(model):
+                proposal, residual = by_products(model, evidence, state.messages)
+                messages = damp(algorithm.damping, part, proposal, state.messages)
+                return Messages(state.iteration + 1, residual, messages)
             totals, cavities = totals_and_cavities(model, local, state.messages)
             if model.has_zeros:
                 check_possible(model, totals)

@@ -6,7 +6,7 @@ With r = m(1) / m(0) and the sender's cavity c as odds, the product of what othe
 
 No message goes beyond the span of its table, so where degrees and spans are small no product of odds leaves the range
 of its precision, and sums, exponentials and logarithms of log-ratios (`binary_pairwise.py`) become products. All that
-a node receives lies in one column, (degree, nodes): one gather a step brings messages there, another brings them back.
+a node receives lies in one column, (degree, nodes), and so does what it answers: one gather a step is enough.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import State, kernel, nothing_changed
-from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.inference.messages.binary_pairwise import (
     BinaryPairwise,
     Edges,
@@ -41,25 +41,20 @@ PADDING = 1.25
 
 
 @dataclass(frozen=True, eq=False)
-class Odds(State):
-    """r (…, 2m): first the messages to the first variable of every edge, then those to the second."""
+class MessageOdds(State):
+    """r (…, degree · n): what the nodes receive, (degree, n) in packed order; places that a short one lacks hold 1."""
 
     odds: Tensor
-
-    @property
-    def ratios(self) -> Tensor:
-        """The same as log-ratios, (…, 2m)."""
-        return torch.log(self.odds)
 
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """Where messages lie in the columns (degree, nodes), in packed node order; short ones are filled up."""
+    """Where messages lie in those columns."""
 
     degree: int
-    received: Tensor  # (degree · n,) the message in each place; 2m where there is none
-    sent: Tensor  # (2m,) the place whose reply each message is
-    tables: Tensor  # (2, 2, degree · n) log-table of the reply, [sender state, receiver state, place]
+    places: Tensor  # (2m,) the place of each message
+    answers: Tensor  # (degree · n,) the place whose answer comes to each place; its own where there is no message
+    tables: Tensor  # (2, 2, degree · n) log-table of each answer, [sender state, receiver state, place]
 
 
 @kernel(BeliefPropagation, FactorGraph, priority=2)
@@ -74,34 +69,47 @@ class BinaryOdds(BinaryPairwise):
             return False
         return model.derived("fit for odds", lambda: _fit(model))
 
-    def init(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence) -> Odds:  # type: ignore[override]
-        local = model.local_potentials(evidence)
-        return Odds(0, nothing_changed(local), local.new_ones((*local.shape[:-1], 2 * model.factors)))
+    def init(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence) -> MessageOdds:  # type: ignore[override]
+        local, columns = model.local_potentials(evidence), _columns(model)
+        ones = local.new_ones((*local.shape[:-1], len(columns.answers)))
+        return MessageOdds(0, nothing_changed(local), ones)
 
     def step(  # type: ignore[override]
-        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Odds | LogRatios
-    ) -> Odds | LogRatios:
+        self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: MessageOdds | LogRatios
+    ) -> MessageOdds | LogRatios:
         if isinstance(state, LogRatios):  # with messages that a person holds, which may say more than tables do
             return super().step(algorithm, model, evidence, state)
-        columns = model.derived("binary columns", lambda: _make_columns(edges_of(model)))
+        columns = _columns(model)
         local = evidence.derived(model, "odds", lambda: _local_odds(model, columns, evidence))
-        filled = torch.cat((state.odds, state.odds.new_ones((*state.odds.shape[:-1], 1))), -1)
-        received = filled.index_select(-1, columns.received).unflatten(-1, (columns.degree, -1))
+        received = state.odds.unflatten(-1, (columns.degree, -1))
         totals = local * received.prod(-2)
         cavities = (totals.unsqueeze(-2) / received).flatten(-2)
-        proposal = _transfer(model, columns, cavities, algorithm.temperature).index_select(-1, columns.sent)
+        proposal = _transfer(model, columns, cavities, algorithm.temperature).index_select(-1, columns.answers)
         residual = _largest_change(proposal, state.odds)
         if kept := algorithm.damping:
             proposal = proposal.pow(1.0 - kept) * state.odds.pow(kept)
-        return Odds(state.iteration + 1, residual, proposal)
+        return MessageOdds(state.iteration + 1, residual, proposal)
+
+    def as_messages(self, model: FactorGraph, state: MessageOdds | LogRatios) -> Messages:  # type: ignore[override]
+        return super().as_messages(model, LogRatios(state.iteration, state.residual, ratios_of(model, state)))
+
+
+def ratios_of(model: FactorGraph, state: MessageOdds | LogRatios) -> Tensor:
+    """Log-ratios (…, 2m): first the messages to the first variable of every edge, then those to the second."""
+    if isinstance(state, LogRatios):
+        return state.ratios
+    return torch.log(state.odds.index_select(-1, _columns(model).places))
 
 
 def _fit(model: FactorGraph) -> bool:
     """Whether products of odds stay within reach, and columns of equal length are not mostly empty."""
-    span, degree = span_of(model), max(block.degree for block in model.packing.blocks)
-    # Local odds that are stopped at the end of the range must still outweigh all messages and decide alone.
-    within = (2 * degree + 1) * span + _digits(model.dtype) <= _reach(model.dtype)
-    return within and span <= -SATURATED and degree * model.variables <= PADDING * 2 * model.factors
+    degree = max(block.degree for block in model.packing.blocks)
+    return span_of(model) <= _widest(model.dtype, degree) and degree * model.variables <= PADDING * 2 * model.factors
+
+
+def _widest(dtype: torch.dtype, degree: int) -> float:
+    """The largest span of tables: local odds that are stopped at the end of the range must still decide alone."""
+    return min(-SATURATED, (_reach(dtype) - _digits(dtype)) / (2 * degree + 1))
 
 
 def _reach(dtype: torch.dtype) -> float:
@@ -114,6 +122,10 @@ def _digits(dtype: torch.dtype) -> float:
     return -math.log(torch.finfo(dtype).eps) + 1.0
 
 
+def _columns(model: FactorGraph) -> _Columns:
+    return model.derived("binary columns", lambda: _make_columns(edges_of(model)))
+
+
 def _make_columns(edges: Edges) -> _Columns:
     messages = 2 * edges.reverse_half
     degree = max(degree for _, degree in edges.blocks)
@@ -123,17 +135,19 @@ def _make_columns(edges: Edges) -> _Columns:
         block[:own] = edges.incoming[start : start + own * count].view(own, count)
         start += own * count
         parts.append(block)
-    received = torch.cat(parts, -1).flatten()
+    received = torch.cat(parts, -1).flatten()  # the message in each place
     used = torch.nonzero(received < messages).flatten()
-    replies = (received[used] + edges.reverse_half) % messages
-    sent = torch.empty_like(edges.incoming).index_copy_(0, replies, used)
-    tables = edges.tables.new_zeros((2, 2, len(received))).index_copy(-1, used, edges.tables.index_select(-1, replies))
-    return _Columns(degree, received, sent, tables)
+    places = torch.empty_like(edges.incoming).index_copy_(0, received[used], used)
+    opposite = (received[used] + edges.reverse_half) % messages
+    answers = torch.arange(len(received), device=received.device).index_copy_(0, used, places[opposite])
+    tables = edges.tables.new_zeros((2, 2, len(received))).index_copy(-1, used, edges.tables.index_select(-1, opposite))
+    return _Columns(degree, places, answers, tables)
 
 
 def _local_odds(model: FactorGraph, columns: _Columns, evidence: Evidence) -> Tensor:
     """Odds of local potentials, (…, n) in packed node order, stopped where messages can no longer contradict them."""
-    most = _reach(model.dtype) - columns.degree * span_of(model)
+    # By the widest span, not the graph's own: messages may be left from before a table was changed.
+    most = _reach(model.dtype) - columns.degree * _widest(model.dtype, columns.degree)
     return node_ratios(edges_of(model), model.local_potentials(evidence)).clamp(-most, most).exp()
 
 
@@ -155,5 +169,5 @@ def _transfer(model: FactorGraph, columns: _Columns, cavities: Tensor, temperatu
 
 @torch.no_grad()
 def _largest_change(new: Tensor, old: Tensor) -> Tensor:
-    """The largest change of 1 / (1 + r), of odds (…, 2m), a scalar."""
+    """The largest change of 1 / (1 + r), of odds (…, places), a scalar."""
     return (new + 1).reciprocal_().sub_((old + 1).reciprocal_()).abs_().amax()

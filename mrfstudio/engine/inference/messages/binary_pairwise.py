@@ -21,7 +21,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, BeliefPropagationOnGraph, Messages
 from mrfstudio.engine.inference.residuals import SATURATED, largest_ratio_change
-from mrfstudio.engine.runtime.powers import exponential
+from mrfstudio.engine.runtime.powers import exponential, logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ def _transfer(model: FactorGraph, edges: Edges, cavities: Tensor, temperature: f
         p, q = exponential(-scaled.clamp(min=0)), exponential(scaled.clamp(max=0))
         one = torch.addcmul(linear[0, 1] * p, linear[1, 1], q)
         zero = torch.addcmul(linear[0, 0] * p, linear[1, 0], q)
-    ratio = torch.log(one / zero)
+    ratio = logarithm(one / zero)
     return ratio if temperature == 1.0 else temperature * ratio
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.residuals import SATURATED
-from mrfstudio.engine.runtime.powers import exponential
+from mrfstudio.engine.runtime.powers import exponential, logarithm
 
 
 class FactorMessages:
@@ -94,21 +94,27 @@ class FactorMessages:
 
         They are flat, (…, states · factors).
         """
-        table = self._linear_table(number, temperature)
         weights = []
         for block in blocks:
             peak = block.detach().amax(-2, keepdim=True)
             scaled = block - peak
             weights.append(exponential(scaled if temperature == 1.0 else scaled / temperature))
-        out = []
-        for axis in range(len(blocks)):
-            total = contract(table, weights, axis, weighted_sum)
-            if temperature == 1.0:  # no table has zeros here, and the largest weight is 1: there is something to share
-                message = torch.log(total / total.sum(-2, keepdim=True))
-            else:
-                message = _normalised(temperature * torch.log(total))
-            out.append(message.flatten(-2))
-        return out
+        if temperature == 1.0:  # no table has zeros here, and the largest weight is 1: there is something to share
+            return [logarithm(share) for share in self._shares(number, weights)]
+        table = self._linear_table(number, temperature)
+        totals = [contract(table, weights, axis, weighted_sum) for axis in range(len(blocks))]
+        return [_normalised(temperature * logarithm(total)).flatten(-2) for total in totals]
+
+    def shares(self, weights: Tensor) -> Tensor:
+        """Messages at temperature 1 as probabilities (…, message size), of cavities as weights, flat too."""
+        parts = [part for number, own in enumerate(self._blocks(weights)) for part in self._shares(number, own)]
+        return torch.cat(parts, -1) if parts else weights
+
+    def _shares(self, number: int, weights: list[Tensor]) -> list[Tensor]:
+        """The same of one group, flat (…, states · factors), from `weights` (…, states, factors) for each axis."""
+        table = self._linear_table(number, 1.0)
+        totals = [contract(table, weights, axis, weighted_sum) for axis in range(len(weights))]
+        return [(total / _state_sum(total)).flatten(-2) for total in totals]
 
     def _log_messages(self, number: int, blocks: list[Tensor], temperature: float) -> list[Tensor]:
         """The same in the log domain, for tables too wide for exponentials; `blocks` (…, states, factors)."""
@@ -136,10 +142,15 @@ class FactorMessages:
         return self._linear[key]
 
     @cached_property
+    def faintest(self) -> float:
+        """Minus the logarithm of the least that a message can give to a state: no message spans more than its table."""
+        pairs = zip(self._spans, self.tables, strict=True)
+        return max((span + math.log(max(table.shape[:-1])) for span, table in pairs), default=0.0)
+
+    @property
     def saturating(self) -> bool:
-        """Whether messages can have entries below e^`SATURATED`. No message spans more than its table does."""
-        widest = [span + math.log(max(table.shape[:-1])) for span, table in zip(self._spans, self.tables, strict=True)]
-        return max(widest, default=0.0) > -SATURATED
+        """Whether messages can have entries below e^`SATURATED`."""
+        return self.faintest > -SATURATED
 
     @cached_property
     def _spans(self) -> list[float]:
@@ -173,9 +184,26 @@ def contract(
     return total
 
 
+FEW = 6
+"""States up to which adding them one by one is quicker than a sum over an axis (measured: a third)."""
+
+
 def weighted_sum(total: Tensor, weight: Tensor, dim: int) -> Tensor:
     """Σ total · weight over an axis; both (…, states, factors), broadcast against each other."""
-    return (total * weight).sum(dim)
+    if total.shape[dim] > FEW:
+        return (total * weight).sum(dim)
+    (first, by), *others = zip(total.unbind(dim), weight.unbind(dim), strict=True)
+    found = first * by
+    for each, by in others:
+        found = torch.addcmul(found, each, by)
+    return found
+
+
+def _state_sum(total: Tensor) -> Tensor:
+    """Σ over the states of (…, states, factors), (…, 1, factors)."""
+    if total.shape[-2] != 2:
+        return total.sum(-2, keepdim=True)
+    return total[..., :1, :] + total[..., 1:, :]
 
 
 def _along(block: Tensor, axis: int, order: int) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.inference.messages.ratios import LARGEST_LOG, halvings_of, log_product
+from mrfstudio.engine.runtime.powers import exponential_, logarithm
 
 LARGEST = {torch.float32: (10.0, 30.0), torch.float64: (20.0, 60.0)}
 """Largest |w| and |x| of the fast form: products of four exponentials stay finite, and clipping x changes f by less
@@ -47,12 +48,13 @@ class Transfer:
         self.factors = weights.exp() if largest <= fast else None
         self._halvings = 0 if self.factors is None else halvings_of(largest)  # because |f| ≤ |w|
         self._squared: Tensor | None = None
+        self._one = weights.new_ones(weights.shape[-1])  # a row: broadcast along rows, torch's kernels are vectorised
 
     def part(self, units: slice) -> Transfer:
         """The same for some units, the second axis of the weights."""
         chosen = object.__new__(Transfer)
         chosen._clip, chosen._squared, chosen.weights = self._clip, None, self.weights[:, units]
-        chosen._halvings = self._halvings
+        chosen._halvings, chosen._one = self._halvings, self._one
         chosen.factors = None if self.factors is None else self.factors[:, units]
         return chosen
 
@@ -61,9 +63,9 @@ class Transfer:
         if self.factors is None:
             found = transfer(x, self.weights, 1.0)
             return found if out is None else out.copy_(found)
-        odds = x.clamp_(-self._clip, self._clip).exp_()
-        above = (odds * self.factors).add_(1)
-        return torch.log(above.div_(odds.add_(self.factors)), out=out)
+        odds = exponential_(x.clamp_(-self._clip, self._clip))
+        above = torch.addcmul(self._one, odds, self.factors)
+        return logarithm(above.div_(odds.add_(self.factors)), out)
 
     def keep(self, total: Tensor, messages: Tensor | None) -> tuple[Tensor, Tensor]:
         """The messages over from the cavities `total - messages`, (B, U, H), and what `slopes` and `back` need.

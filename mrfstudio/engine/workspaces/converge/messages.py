@@ -13,15 +13,15 @@ from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP, local_of
 from mrfstudio.engine.inference.messages.alpha_bp import exponents_of as alpha_exponents
 from mrfstudio.engine.inference.messages.belief_propagation import Messages
-from mrfstudio.engine.inference.messages.binary_odds import Odds
+from mrfstudio.engine.inference.messages.binary_odds import MessageOdds, ratios_of
 from mrfstudio.engine.inference.messages.binary_pairwise import LogRatios
 from mrfstudio.engine.inference.messages.reweighted import Exponents
 from mrfstudio.engine.inference.messages.tree_reweighted import TreeReweighted
 from mrfstudio.engine.inference.messages.tree_reweighted import exponents_of as tree_exponents
 from mrfstudio.engine.workspaces.workspace import LaneView
 
-Binary = LogRatios | Odds
-"""States of kernels for graphs of two states, which hold `ratios`."""
+Binary = LogRatios | MessageOdds
+"""States of kernels for graphs of two states."""
 Both = tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]
 """The messages of a factor to its variables, (states,) each, and those from them."""
 
@@ -30,7 +30,7 @@ def probabilities(graph: FactorGraph, state: State) -> Tensor | None:
     """All messages as probabilities, flat in the graph's packing; None where an algorithm sends none."""
     if isinstance(state, Binary):
         half = graph.factors
-        one = torch.sigmoid(state.ratios)
+        one = torch.sigmoid(ratios_of(graph, state))
         return torch.cat([1 - one[:half], one[:half], 1 - one[half:], one[half:]])
     if isinstance(state, Messages) and state.messages.shape == (graph.packing.message_size,):
         return state.messages.exp()
@@ -42,7 +42,7 @@ def log_messages(graph: FactorGraph, state: State, entries: np.ndarray) -> np.nd
     if isinstance(state, Binary):
         half = graph.factors
         axis, rest = np.divmod(entries, 2 * half)
-        ratio = state.ratios[torch.from_numpy(axis * half + rest % half)].double()
+        ratio = ratios_of(graph, state)[torch.from_numpy(axis * half + rest % half)].double()
         signed = torch.where(torch.from_numpy(rest >= half), ratio, -ratio)
         return torch.nn.functional.logsigmoid(signed).numpy()
     if isinstance(state, Messages) and state.messages.shape == (graph.packing.message_size,):
@@ -52,7 +52,7 @@ def log_messages(graph: FactorGraph, state: State, entries: np.ndarray) -> np.nd
 
 def message_change(graph: FactorGraph, now: State, before: State | None) -> tuple[np.ndarray, np.ndarray] | None:
     """The largest change of a probability of each message: by edge (m, 2) and by star (k,), float32."""
-    if isinstance(now, Binary) and isinstance(before, Binary) and now.ratios.shape == before.ratios.shape:
+    if isinstance(now, LogRatios) and isinstance(before, LogRatios) and now.ratios.shape == before.ratios.shape:
         change = (torch.sigmoid(now.ratios) - torch.sigmoid(before.ratios)).abs()
         return change.view(2, -1).t().to(torch.float32).cpu().numpy().copy(), np.zeros(0, np.float32)
     new = probabilities(graph, now)

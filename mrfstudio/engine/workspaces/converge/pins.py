@@ -12,7 +12,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import entries_of, links_of, scope_of
 from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.inference.messages.belief_propagation import Messages
-from mrfstudio.engine.inference.messages.binary_odds import Odds
+from mrfstudio.engine.inference.messages.binary_odds import MessageOdds, ratios_of
 from mrfstudio.engine.inference.messages.binary_pairwise import LogRatios
 from mrfstudio.engine.protocol.errors import StudioError
 
@@ -76,10 +76,10 @@ def with_pins(graph: FactorGraph, algorithm: Algorithm, pins: Pins, before: Stat
 
 def _with_message(graph: FactorGraph, state: State, entries: np.ndarray, values: np.ndarray) -> State:
     log = torch.from_numpy(np.log(np.maximum(values, LEAST)))
-    if isinstance(state, LogRatios | Odds):
+    if isinstance(state, LogRatios | MessageOdds):
         half = graph.factors
         axis, rest = divmod(int(entries[0]), 2 * half)
-        ratios = state.ratios.clone()
+        ratios = ratios_of(graph, state).clone()
         ratios[axis * half + rest % half] = log[1] - log[0]
         return LogRatios(state.iteration, state.residual, ratios)
     if isinstance(state, Messages) and state.messages.shape == (graph.packing.message_size,):

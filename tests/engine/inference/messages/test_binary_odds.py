@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.graphs.ising import ising_grid
+from mrfstudio.engine.graphs.ising import grid_edges, ising_grid
 from mrfstudio.engine.inference.algorithm import kernels
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, BeliefPropagationOnGraph
-from mrfstudio.engine.inference.messages.binary_odds import BinaryOdds, Odds
+from mrfstudio.engine.inference.messages.binary_odds import BinaryOdds, MessageOdds
 from mrfstudio.engine.inference.messages.binary_pairwise import BinaryPairwise, LogRatios
 from mrfstudio.engine.workspaces.converge.pins import with_pins
 
@@ -69,7 +69,7 @@ def test_a_message_that_is_held_may_say_more_than_any_table() -> None:
     graph = ising_grid(SIDE, SIDE, coupling=0.5, dtype=torch.float32)
     bp, evidence = BeliefPropagation(), graph.no_evidence()
     state = bp.step(graph, evidence, bp.init(graph, evidence))
-    assert isinstance(state, Odds)
+    assert isinstance(state, MessageOdds)
     held = with_pins(graph, bp, {(factor, 0): (1.0, 0.0) for factor in range(100)}, None, state)
     assert isinstance(held, LogRatios)
     after = bp.step(graph, evidence, held)
@@ -98,3 +98,19 @@ def test_gradients_pass_through_a_step() -> None:
         )
         found.append(gradient - gradient.mean((0, 1)))  # a constant of a table changes nothing
     torch.testing.assert_close(found[0], found[2], atol=1e-9, rtol=0)
+
+
+def test_messages_of_stronger_tables_do_not_leave_the_range_beside_hard_evidence() -> None:
+    bp = BeliefPropagation()
+    pairs = [tuple(pair) for pair in grid_edges(SIDE, SIDE).tolist()]
+    strong, weak = (
+        FactorGraph.ising(pairs, [c] * len(pairs), [0.1] * SIDE**2, dtype=torch.float32) for c in (3.6, 0.2)
+    )
+    evidence = strong.evidence(dict.fromkeys(range(0, SIDE * SIDE, 3), 1))
+    state = bp.init(strong, evidence)
+    for _ in range(20):
+        state = bp.step(strong, evidence, state)
+    assert isinstance(state, MessageOdds)
+    assert float(state.odds.log().abs().max()) > 6
+    after = bp.step(weak, weak.evidence(dict.fromkeys(range(0, SIDE * SIDE, 3), 1)), state)
+    assert bool(torch.isfinite(after.odds).all())
