@@ -64,7 +64,8 @@ class GrbmObjective:
             return float(loss.detach()), settled, torch.autograd.grad(loss, wanted)
 
         count = learner.images_at_once
-        found = side_by_side(differentiated, [slice(i, i + count) for i in range(0, len(pictures), count)])
+        parts = [slice(i, i + count) for i in range(0, len(pictures), count)]
+        found = side_by_side(differentiated, parts, min(count, len(pictures)) * _messages(model, unknown))
         sums = [torch.stack(parts).sum(0) for parts in zip(*(gradients for *_, gradients in found), strict=True)]
         model.weights.grad = sums[0].t().contiguous()
         for tensor, gradient in zip(leaves.values(), sums[1:], strict=True):
@@ -80,8 +81,17 @@ class GrbmObjective:
         pictures = pictures_of(source[torch.arange(len(source))])
         generator = torch.Generator().manual_seed(derive_seed("validation queries"))
         unknown = parse_queries(learner.queries).draw(len(pictures), model.image_shape, generator)
-        found = side_by_side(lambda i: scores(model, pictures[i], unknown[i], learner.iterations), range(len(pictures)))
+        found = side_by_side(
+            lambda i: scores(model, pictures[i], unknown[i], learner.iterations),
+            range(len(pictures)),
+            _messages(model, unknown),
+        )
         return sum(found, GaussianScores()).means()
+
+
+def _messages(model: GRBM, unknown: Tensor) -> int:
+    """Messages of a direction of the picture that asks for most, of `unknown` (n, height, width)."""
+    return int(unknown.flatten(1).sum(1).max()) * model.hidden if len(unknown) else 0
 
 
 def _loss_bits(
