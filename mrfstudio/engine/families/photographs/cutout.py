@@ -142,9 +142,11 @@ class Cutout:
             yield state
 
     def run(self) -> CutoutState:
-        """The last state."""
-        *_, last = self.states()
-        return last
+        """The last state; none of those before is kept."""
+        state = self.start()
+        while not self.settled(state):
+            state = self.step(state)
+        return state
 
     def beliefs(self, state: CutoutState) -> Tensor:
         """Beliefs of labels at the state's level, (labels, height, width)."""

@@ -45,7 +45,7 @@ def full_size(cutout: Cutout, state: CutoutState) -> Cut:
     made = _enlarged(beliefs, factor)[:, :height, :width].half()
     if state.level == 0 and factor > 1:
         _sharpen(cutout, state, beliefs, made.numpy())
-    labels = (made[1] > made[0]).to(torch.uint8) if len(made) == 2 else made.argmax(0).to(torch.uint8)
+    labels = _winners(made)
     return Cut(labels.add_(1).numpy(), made.numpy())
 
 
@@ -56,11 +56,17 @@ def _enlarged(beliefs: Tensor, factor: int) -> Tensor:
     return functional.interpolate(beliefs[None], scale_factor=factor, mode="bilinear", align_corners=False)[0]
 
 
+def _winners(beliefs: Tensor) -> Tensor:
+    """The most probable of labels (labels, height, width) at each pixel, (height, width) uint8."""
+    winner = beliefs[1] > beliefs[0] if len(beliefs) == 2 else beliefs.argmax(0)
+    return winner.to(torch.uint8)
+
+
 def doubtful(beliefs: Tensor) -> NDArray[np.bool_]:
     """Pixels near a border between labels or without a sure belief, (height, width)."""
     from scipy import ndimage  # scipy: loaded with the first stroke, not with the families
 
-    labels = beliefs.argmax(0).numpy()
+    labels = _winners(beliefs).numpy()
     border = ndimage.maximum_filter(labels, 3) != ndimage.minimum_filter(labels, 3)
     unsure = (beliefs.amax(0) < SURE).numpy()
     near: NDArray[np.bool_] = ndimage.binary_dilation(border, iterations=REACH) | unsure

@@ -14,6 +14,7 @@ next         (3,) float32         row, column and radius of the place where a st
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -91,17 +92,22 @@ def beliefs_in(view: LaneView, window: VisiblePart) -> Floats | None:
     if key not in view.kept:
         factor = _factor(state, state.at.level)
         if state.full is None:
-            seen = _sampled(view.beliefs.numpy(), window, factor).astype(np.float32)
+            seen = _sampled(view.beliefs.numpy(), window, factor).astype(np.float32, copy=False)
         else:  # only what is seen is turned into numbers
-            seen = _sampled(state.full.numpy(), window, 1).astype(np.float32) / np.float32(255)
+            seen = np.divide(_sampled(state.full.numpy(), window, 1), np.float32(255), dtype=np.float32)
         numbers = [each.number for each in view.document.labels]
-        made = np.zeros((len(numbers), *seen.shape[1:]), np.float32)
-        for number, belief in zip(state.present, seen, strict=True):
-            if number in numbers:  # a label that was just deleted is still in the last answer
-                made[numbers.index(number)] = belief
-        view.kept[key] = made
+        view.kept[key] = seen if numbers == list(state.present) else _in_order(numbers, state.present, seen)
     found: Floats = view.kept[key]
     return found
+
+
+def _in_order(numbers: Sequence[int], present: Sequence[int], seen: Floats) -> Floats:
+    """Beliefs (present, h, w) as those of all labels, (labels, h, w), 0 where an answer says nothing of one."""
+    made = np.zeros((len(numbers), *seen.shape[1:]), np.float32)
+    for number, belief in zip(present, seen, strict=True):
+        if number in numbers:  # a label that was just deleted is still in the last answer
+            made[numbers.index(number)] = belief
+    return made
 
 
 def overlay(beliefs: Floats) -> NDArray[np.uint8]:
@@ -230,4 +236,5 @@ def _sampled(array: np.ndarray, window: VisiblePart, factor: int) -> np.ndarray:
         return frozen(np.ascontiguousarray(array[(..., *window.slices)]))
     height, width = array.shape[-2:]
     rows, columns = (np.arange(part.start, part.stop, part.step) // factor for part in window.slices)
-    return frozen(array.take(np.minimum(rows, height - 1), -2).take(np.minimum(columns, width - 1), -1))
+    # Columns first: what is repeated then is whole rows.
+    return frozen(array.take(np.minimum(columns, width - 1), -1).take(np.minimum(rows, height - 1), -2))
