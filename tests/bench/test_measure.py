@@ -44,7 +44,8 @@ def test_every_script_of_a_peer_says_what_it_installs_and_does() -> None:
     scripts = bench.peers()
     assert {"pgmax", "pgmpy", "hmmlearn", "pot"} <= {script.PEER.name for script in scripts}
     for script in scripts:
-        assert script.PEER.packages
+        assert script.PEER.how_to_install
+        assert script.PEER.packages or script.PEER.name == "libdai"  # which no registry has
         assert script.PEER.tasks
         for task in script.PEER.tasks:
             assert task.tolerance > 0

@@ -34,7 +34,7 @@ def logarithm(values: Tensor, out: Tensor | None = None) -> Tensor:
 
 
 def exponential_(values: Tensor) -> Tensor:
-    """The same as `exponential`, in place."""
+    """The same as `exponential` of a tensor (…), in place."""
     return values.mul_(_BITS).exp2_()
 
 

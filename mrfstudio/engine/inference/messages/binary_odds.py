@@ -90,7 +90,7 @@ class BinaryOdds(BinaryPairwise):
             proposal = proposal.pow(1.0 - kept) * state.odds.pow(kept)
         return MessageOdds(state.iteration + 1, residual, proposal)
 
-    def as_messages(self, model: FactorGraph, state: MessageOdds | LogRatios) -> Messages:  # type: ignore[override]
+    def as_messages(self, model: FactorGraph, state: MessageOdds | LogRatios) -> Messages:
         return super().as_messages(model, LogRatios(state.iteration, state.residual, ratios_of(model, state)))
 
 
