@@ -71,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"  every iteration is in {options.animation}")
         if options.page is not None:
             print(f"  the run is a web page, {result['page_bytes'] / 1e6:.2f} MB: {options.page}")
+        if options.figure is not None:
+            print(f"  its curves are in {options.figure}")
     return DONE
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from mrfstudio.cli import main
 from mrfstudio.engine.files.sessions.session_file import save_session
 from mrfstudio.engine.protocol.commands import ClampUnit, Paint, PaintLasso, SetImage, Step, Undo
 from mrfstudio.engine.session.session import Session
@@ -59,3 +60,17 @@ def test_what_is_no_session_is_refused_in_one_sentence(tmp_path: Path, capsys: p
     path.write_text("hello")
     assert "text.mrfs" in refusal(capsys, "replay", path)
     assert "nowhere.mrfs" in refusal(capsys, "replay", tmp_path / "nowhere.mrfs")
+
+
+def test_it_says_where_the_figure_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(SegmentWorkspace(), "grid-border-16")
+    session.apply(SetImage(np.ones((8, 8), np.uint8)))
+    go_on(session)
+    path = save_session(session, tmp_path / "mine.mrfs")
+    drawn: list[Path] = []
+    monkeypatch.setattr("mrfstudio.ui.export.headless.draw_figure", lambda run, out, width, command: drawn.append(out))
+    assert main(["replay", str(path), "--figure", str(tmp_path / "curves.pdf")]) == 0
+    assert drawn == [tmp_path / "curves.pdf"]
+    assert f"its curves are in {tmp_path / 'curves.pdf'}" in capsys.readouterr().out
