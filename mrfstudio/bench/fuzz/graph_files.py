@@ -33,11 +33,17 @@ NAMES = b"""{"variables": [{"name": "a", "states": ["p", "q"]}, {"name": "b", "s
 {"name": "c", "states": ["t", "u", "v"]}]}"""
 
 
+MARGINALS = b"MAR\n3 2 0.5 0.5 2 0.25 0.75 3 0.2 0.3 0.5\n"
+ROW = b"""{"graph": "a", "algorithm": "bp", "seconds_given": 20.0, "clock": "wall", "hellinger": 0.1}"""
+
+
 def graph_readers() -> list[Reader]:
     from mrfstudio.engine.files.graphs.graph import read_edge_alphas, read_graph, read_priors
     from mrfstudio.engine.files.graphs.text import GraphFileError
     from mrfstudio.engine.files.graphs.uai import read_evidence
     from mrfstudio.engine.graphs.ising import ising_grid
+    from mrfstudio.engine.protocol.errors import StudioError
+    from mrfstudio.engine.tasks.arena import read_marginals, read_rows
 
     graph = ising_grid(2, 2, coupling=0.5)
     words, errors = (text_mutated, bytes_mutated), (GraphFileError,)
@@ -58,5 +64,7 @@ def graph_readers() -> list[Reader]:
         Reader("names", "n/a.uai.names.json", with_names, errors, lambda: [NAMES], (json_text_mutated,)),
         Reader("evidence", "a.evid", lambda p: read_evidence(p, graph), errors, lambda: [b"2 0 1 3 0\n"], words),
         Reader("alphas", "a.txt", lambda p: read_edge_alphas(p, graph), errors, lambda: [b"1 0.5 1 1\n"], words),
+        Reader("marginals", "a.uai.MAR", read_marginals, (StudioError,), lambda: [MARGINALS], words),
+        Reader("results", "a.jsonl", read_rows, (StudioError,), lambda: [ROW], (json_text_mutated,)),
         Reader("priors", "b.txt", lambda p: read_priors(p, graph), errors, lambda: [b"1 0 1 1 .5 .5 1 1\n"], words),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,14 @@ def run_readers(folder: Path) -> list[Reader]:
     def snapshot(path: Path) -> None:
         snapshots.read(path.parent.parent, "a", 1)
 
+    def painted(path: Path) -> None:
+        import torch
+
+        from mrfstudio.engine.training import painting
+        from mrfstudio.engine.training.learner import TensorSource, TrainingData
+
+        painting.kept(path.with_name("a.safetensors"), TrainingData(TensorSource(x=torch.zeros(1, 2))))
+
     mutations, made = (json_text_mutated,), grammars.json_value
     return [
         Reader("run", "r/run.json", listed, (), lambda: [json.dumps(record).encode()], mutations, made),
@@ -53,6 +62,7 @@ def run_readers(folder: Path) -> list[Reader]:
         Reader(
             "snapshot", "snapshots/00000001.npz", snapshot, (StudioError,), lambda: _snapshots(folder), (npz_mutated,)
         ),
+        Reader("painted points", "p/a.points.npz", painted, (StudioError,), _painted_points, (npz_mutated,)),
     ]
 
 
@@ -65,6 +75,12 @@ def _snapshots(folder: Path) -> list[bytes]:
     shown = ShownModel(((panel,),), (panel,), ("a", "b"), np.full((4, 2), 0.5), np.zeros(4, np.int64), "x")
     snapshots.write(folder, 1, 2.0, shown, "rbm", {}, {})
     return [(folder / "snapshots/00000001.npz").read_bytes()]
+
+
+def _painted_points() -> list[bytes]:
+    out = io.BytesIO()
+    np.savez(out, x=np.zeros((9, 2), np.float32), held=np.zeros((1, 2), np.float32))
+    return [out.getvalue()]
 
 
 def model_readers(folder: Path) -> list[Reader]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
+import lzma
 import re
 import struct
 import warnings
@@ -184,7 +186,27 @@ def json_text_mutated(data: bytes, rng: Rng) -> bytes:
 
 
 def session_mutated(data: bytes, rng: Rng) -> bytes:
-    return zip_mutated(data, rng, {".json": json_text_mutated, ".npz": npz_mutated})
+    """Half of the time in the log, whose edits are what a session does."""
+    change = log_mutated if rng.random() < 0.5 else json_text_mutated
+    return zip_mutated(data, rng, {".json": change, ".npz": npz_mutated})
+
+
+def log_mutated(data: bytes, rng: Rng) -> bytes:
+    described = json.loads(data)
+    return as_text({**described, "log": json_mutated(described["log"], rng)}, rng)
+
+
+def link_mutated(data: bytes, rng: Rng) -> bytes:
+    """What a link holds changed, its checksum made right."""
+    filters: list[dict[str, Any]] = [{"id": lzma.FILTER_LZMA2}]
+    packed = base64.urlsafe_b64decode(data[len(b"mrfs:1") :] + b"=" * (-len(data[len(b"mrfs:1") :]) % 4))[4:]
+    text = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters).decompress(packed)
+    packed = lzma.compress(json_text_mutated(text, rng), lzma.FORMAT_RAW, filters=filters)
+    return b"mrfs:1" + base64.urlsafe_b64encode(zlib.crc32(packed).to_bytes(4, "big") + packed)
+
+
+def lesson_archive_mutated(data: bytes, rng: Rng) -> bytes:
+    return zip_mutated(data, rng, {".json": json_text_mutated, ".mrfs": session_mutated})
 
 
 def journal_mutated(data: bytes, rng: Rng) -> bytes:

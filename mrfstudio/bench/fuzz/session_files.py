@@ -1,20 +1,32 @@
-"""Readers of what a session leaves on disk: session files, journals, lessons."""
+"""Readers of what a session leaves behind: session files, links, journals, lessons."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mrfstudio.bench.fuzz import grammars
-from mrfstudio.bench.fuzz.mutations import journal_mutated, json_text_mutated, session_mutated
+from mrfstudio.bench.fuzz.mutations import (
+    journal_mutated,
+    json_text_mutated,
+    lesson_archive_mutated,
+    link_mutated,
+    session_mutated,
+    text_mutated,
+)
 from mrfstudio.bench.fuzz.reader import Reader
+from mrfstudio.bench.fuzz.small_sessions import session_files
 
 
 def session_readers(folder: Path) -> list[Reader]:
+    from mrfstudio.engine.files.lesson_archive import SUFFIX as LESSON
+    from mrfstudio.engine.files.lesson_archive import read_archive
     from mrfstudio.engine.files.lesson_file import LessonFileError, read_lesson
+    from mrfstudio.engine.files.links import LinkError, opened
     from mrfstudio.engine.files.sessions.journal import JournalError, read_changes, read_header
     from mrfstudio.engine.files.sessions.session_file import SessionFileError, load_session
     from mrfstudio.engine.workspaces.studio import Studio
@@ -29,18 +41,27 @@ def session_readers(folder: Path) -> list[Reader]:
         finally:
             session.close()
 
-    any_json = grammars.json_value
+    def follow(path: Path) -> None:
+        opened(path.read_text(encoding="utf-8", errors="replace"), open_and_use)
 
     def journal(path: Path) -> None:
         read_header(path)
         read_changes(path)
 
+    errors, refused, any_json = (SessionFileError,), (LessonFileError,), grammars.json_value
+    files, links = session_files(folder)
+    text, packed, linked = (json_text_mutated,), (lesson_archive_mutated,), (link_mutated, text_mutated)
     return [
-        Reader(
-            "session", "a.mrfs", open_and_use, (SessionFileError,), lambda: _session_files(folder), (session_mutated,)
+        *(
+            Reader(f"session of {name}", "a.mrfs", open_and_use, errors, lambda s=seeds: s, (session_mutated,))  # type: ignore[misc]
+            for name, seeds in files.items()
         ),
+        Reader("link", "a.txt", follow, (LinkError, *errors), lambda: links, linked),
         Reader("journal", "1.journal", journal, (JournalError,), lambda: _journals(folder), (journal_mutated,)),
-        Reader("lesson", "a.json", read_lesson, (LessonFileError,), _lesson_files, (json_text_mutated,), any_json),
+        Reader("lesson", "a.json", read_lesson, refused, _lesson_files, text, any_json),
+        Reader(
+            "lesson archive", f"a{LESSON}", read_archive, (LessonFileError,), lambda: _archives(folder, files), packed
+        ),
     ]
 
 
@@ -53,39 +74,6 @@ def use(session: Any) -> None:
         session.apply(command)
         for _ in range(4):
             session.advance(0.0)
-
-
-def _session_files(folder: Path) -> list[bytes]:
-    """One of each workspace that has sessions, some of them worked on."""
-    from mrfstudio.engine.files.sessions.session_file import save_session
-    from mrfstudio.engine.protocol.commands import AddLane, Paint, PaintLasso, SetParameter, SetStrength, Step, Undo
-    from mrfstudio.engine.protocol.errors import StudioError
-    from mrfstudio.engine.registry import SERVICES
-    from mrfstudio.engine.workspaces.studio import Studio
-
-    studio, found = Studio(), []
-    for service in SERVICES:
-        if service.restores is None:
-            continue
-        try:
-            studio.service(service.name).begin()
-        except StudioError:
-            continue  # its models or pictures are not installed
-        session = studio.session(service.name)
-        layer = session.workspace.layers[-1].name
-        lane = session.point.lanes[0]
-        for command in (
-            Step(2), Paint(layer, 1, ((1.5, 1.5), (4.5, 3.5)), 0.6, 0.5, 7), SetParameter(0, "damping", 0.1), Step(1),
-            SetStrength("coupling", 0.7), AddLane(lane.model_name, "mean-field"),
-            PaintLasso(layer, 1, ((1.0, 1.0), (5.0, 1.0), (3.0, 5.0))), Undo(), Step(1),
-        ):  # fmt: skip
-            session.apply(command)
-            for _ in range(6):
-                session.advance(0.0)
-        path = folder / f"{service.name}.mrfs"
-        save_session(session, path)
-        found.append(path.read_bytes())
-    return found
 
 
 def _journals(folder: Path) -> list[bytes]:
@@ -109,3 +97,15 @@ def _lesson_files() -> list[bytes]:
 
     names = json.loads(asset("lessons", "order.json").read_text(encoding="utf-8"))
     return [asset("lessons", f"{name}.json").read_bytes() for name in names]
+
+
+def _archives(folder: Path, sessions: dict[str, list[bytes]]) -> list[bytes]:
+    """A shipped lesson as people write theirs, without and with a session to begin with."""
+    from mrfstudio.assets import asset
+    from mrfstudio.engine.files.lesson_archive import write_archive
+    from mrfstudio.engine.files.lesson_file import read_lesson
+
+    first = json.loads(asset("lessons", "order.json").read_text(encoding="utf-8"))[0]
+    lesson = read_lesson(asset("lessons", f"{first}.json"))
+    begun = replace(lesson, session=next(iter(sessions.values()))[0])
+    return [write_archive(each, folder / "lesson.mrfl").read_bytes() for each in (lesson, begun)]

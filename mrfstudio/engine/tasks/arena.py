@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from mrfstudio.engine.files.distrust import parsed, regular_bytes
 from mrfstudio.engine.protocol.errors import StudioError
 
 GRACE = 10.0
@@ -82,13 +83,22 @@ def _keep(path: Path, row: Row) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a file; the last line is left out where a run was killed while it wrote it."""
+    """The rows of a file; lines that are none are left out, as the last one of a run that was killed while it wrote.
+
+    Raises `StudioError`.
+    """
+    try:
+        lines = regular_bytes(path).splitlines() if path.exists() else []
+    except (OSError, ValueError) as problem:
+        raise StudioError(f"Results cannot be read from {path}: {problem}.") from None
     found = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in lines:
         try:
-            found.append(json.loads(line))
-        except json.JSONDecodeError:
+            row = parsed(line)
+        except ValueError:
             continue
+        if isinstance(row, dict) and row.keys() >= {"graph", "algorithm", "seconds_given", "hellinger"}:
+            found.append(row)
     return found
 
 
@@ -144,17 +154,26 @@ def _timed(command: list[str], most: int, clock: str) -> tuple[subprocess.Comple
 
 
 def read_marginals(path: Path) -> list[np.ndarray]:
-    """A solution: how many variables, then for each how many states and their probabilities (states,)."""
+    """A solution: how many variables, then for each how many states and their probabilities (states,).
+
+    Raises `StudioError`.
+    """
     if not path.exists():
         raise StudioError(f"{path.name} is not there: answers are compared with the marginals in it.")
-    words = path.read_text(encoding="ascii").split()
-    words = words[1:] if words[:1] == ["MAR"] else words
-    found, at = [], 1
-    for _ in range(int(words[0])):
-        states = int(words[at])
-        found.append(np.array(words[at + 1 : at + 1 + states], float))
-        at += 1 + states
-    return found
+    try:
+        words = regular_bytes(path).decode("ascii").split()
+        words = words[1:] if words[:1] == ["MAR"] else words
+        found, at = [], 1
+        for _ in range(int(words[0])):
+            states = int(words[at])
+            row = np.array(words[at + 1 : at + 1 + states], float)
+            if states < 1 or len(row) < states or not ((row >= 0) & (row <= 1)).all():
+                raise ValueError("a variable's probabilities are missing, or none")
+            found.append(row)
+            at += 1 + states
+        return found
+    except (OSError, ValueError, IndexError) as problem:
+        raise StudioError(f"{path.name} is no file of marginals ({problem}): answers are compared with it.") from None
 
 
 def distance(marginals: Sequence[Sequence[float | None]], truth: Sequence[np.ndarray]) -> float:

@@ -15,11 +15,15 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.files.atomic import atomic_path
+from mrfstudio.engine.files.distrust import unpacked_arrays
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.training.learner import BatchSource, TensorSource, TrainingData
+from mrfstudio.engine.training.progress import TrainingError
 
 FEWEST = 8
 MOST = 200_000
+LARGEST = 64 * MOST
+"""Bytes of all points in a file."""
 HELD_OUT = 10
 SUFFIX = ".points.npz"
 
@@ -67,13 +71,24 @@ def keep(model_path: Path | None, data: TrainingData) -> None:
 
 
 def kept(model_path: Path | None, data: TrainingData) -> TrainingData | None:
-    """The data with the points that were painted before, or None."""
+    """The data with the points that were painted before, or None. Raises `TrainingError`."""
     if model_path is None:
         return None
     path = model_path.with_name(model_path.stem + SUFFIX)
     if not path.exists():
         return None
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-        x = torch.from_numpy(arrays["x"])
-        held = torch.from_numpy(arrays["held"]) if "held" in arrays.files else x[:0]  # older runs held nothing out
+    try:
+        arrays = unpacked_arrays(path, LARGEST, "f")
+        x = _checked(arrays["x"])
+        held = _checked(arrays["held"]) if "held" in arrays else x[:0]  # older runs held nothing out
+    except Exception as problem:  # it may be anything
+        raise TrainingError(
+            f"The painted points in {path} are damaged: remove that file and resume again."
+        ) from problem
     return replace(data, train=TensorSource(x=x), validation=TensorSource(x=held) if len(held) else None)
+
+
+def _checked(points: np.ndarray) -> Tensor:
+    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+        raise ValueError("it holds no points")
+    return torch.from_numpy(points.astype(np.float32))

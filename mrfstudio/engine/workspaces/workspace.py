@@ -223,6 +223,10 @@ class Workspace:
         """A small picture for the strip of iterations."""
         raise NotImplementedError
 
+    def believable(self, view: LaneView) -> bool:
+        """Whether what a state believes are numbers at all: one that came from a file may hold anything."""
+        return True
+
     def measure(self, view: LaneView) -> Mapping[str, float]:
         """`iou` and `nce_bits` against the truth, as far as it is known."""
         return {}
@@ -242,6 +246,10 @@ class Workspace:
     def place(self, document: Document, model: Any, name: str, index: tuple[int, ...]) -> str:
         """Where an entry of a state's tensor lies, in words."""
         return f"entry {', '.join(map(str, index))} of its {name}"
+
+
+PROBABLY = 1e-3
+"""By how much rounding may carry a probability above 1."""
 
 
 class LabelWorkspace(Workspace):
@@ -269,6 +277,10 @@ class LabelWorkspace(Workspace):
 
     def thumbnail(self, view: LaneView) -> np.ndarray:
         return thumbnail(self.labels(view))
+
+    def believable(self, view: LaneView) -> bool:
+        found = self.labels(view)
+        return bool(((found >= 0) & (found <= 1 + PROBABLY)).all())  # no comparison holds of what is no number
 
 
 def digest(arrays: Iterable[np.ndarray]) -> str:

@@ -69,7 +69,11 @@ def lane_with_state(
     state = None if found is None else replace(first, **found)
     if state is None or not compatible(state, first) or state.iteration < 1:
         return f"This session is of another version of MRF Studio, whose {lane.algorithm.title} kept other numbers"
-    return replace(lane, state=state)
+    lane = replace(lane, state=state)
+    view = runner.view(point, lane)
+    if view is None or not runner.workspace.believable(view):
+        return f"The messages of {lane.algorithm.title} in this file are no numbers"
+    return lane
 
 
 def _state_fields(

@@ -137,6 +137,9 @@ class InpaintWorkspace(NamedModels):
         step = -(-max(mean.shape) // THUMBNAIL)
         return frozen((np.clip(mean[::step, ::step], 0, 1) * WHITE + 0.5).astype(np.uint8))
 
+    def believable(self, view: LaneView) -> bool:
+        return all(bool(np.isfinite(grey).all()) for grey in self.beliefs(view))
+
     def measure(self, view: LaneView) -> Mapping[str, float]:
         """`nce_bits` and `mse` of the hidden pixels, where the truth is known and any pixel is hidden.
 
