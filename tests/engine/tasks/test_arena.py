@@ -12,7 +12,7 @@ import pytest
 
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.tasks import arena as task
-from mrfstudio.engine.tasks.arena import arena, distance, log_z_errors, read_rows, table
+from mrfstudio.engine.tasks.arena import arena, distance, log_z_errors, read_marginals, read_rows, table
 
 PAIR = "MARKOV\n2\n2 2\n1\n2 0 1\n4\n4 1 2 3\n"
 
@@ -109,3 +109,23 @@ def test_a_folder_without_graphs_and_a_graph_without_truth_are_refused(tmp_path:
     with pytest.raises(StudioError, match="MAR"):
         arena(tmp_path, ["bp"], tmp_path / "out.jsonl")
     assert json.dumps(read_rows(tmp_path / "out.jsonl")) == "[]"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "MAR", "x", "1000000000000 -1", "1 2 0.5", "1 2 0.5 nan", "1 2 0.5 é", "1 0", "1 2 9 9"]
+)
+def test_a_damaged_solution_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.uai.MAR"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(StudioError, match="no file of marginals") as refused:
+        read_marginals(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_lines_of_results_that_are_no_results_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    whole = {"graph": "a", "algorithm": "bp", "seconds_given": 1.0, "hellinger": 0.5}
+    path.write_text("\n".join(["[" * 100_000, "3", "{}", json.dumps(whole), '{"graph": "b"']), encoding="utf-8")
+    assert read_rows(path) == [whole]
+    path.write_bytes(b"\xff\n" + json.dumps(whole).encode())
+    assert read_rows(path) == [whole]

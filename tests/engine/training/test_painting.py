@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,7 +15,8 @@ from mrfstudio.engine.training.command import training_data
 from mrfstudio.engine.training.control import Control, no_commands
 from mrfstudio.engine.training.learner import TensorSource, TrainingData
 from mrfstudio.engine.training.learners.em import ExpectationMaximisation
-from mrfstudio.engine.training.painting import kept, painted
+from mrfstudio.engine.training.painting import keep, kept, painted
+from mrfstudio.engine.training.progress import TrainingError
 from mrfstudio.engine.training.trainer import Trainer
 
 
@@ -87,3 +89,19 @@ def test_a_run_goes_on_with_what_was_painted_and_a_resume_has_it(tmp_path: Path)
     records = list(second.run())
     assert (len(second.data.train), len(points(second.data.validation))) == (before + 27, 13)
     assert records[-1].step == second.total_steps
+
+
+@pytest.mark.parametrize("spoiled", ["cut", "shape", "nan", "text"])
+def test_damaged_points_beside_a_model_are_refused_in_one_sentence(tmp_path: Path, spoiled: str) -> None:
+    data = TrainingData(TensorSource(x=torch.zeros(20, 2)))
+    model = tmp_path / "model.safetensors"
+    keep(model, data)
+    path = tmp_path / "model.points.npz"
+    if spoiled == "cut":
+        path.write_bytes(path.read_bytes()[:-30])
+    elif spoiled == "text":
+        path.write_text("no points")
+    else:
+        np.savez(path, x=np.full((9, 3) if spoiled == "shape" else (9, 2), np.nan if spoiled == "nan" else 0.0))
+    with pytest.raises(TrainingError, match="are damaged: remove it"):
+        kept(model, data)
