@@ -128,7 +128,7 @@ def model_files(folder: Path) -> list[bytes]:
         "patches": {"side": 2, "components": 2, "rank": 1},
         "patch-rbm": {"side": 2, "hidden": 3, "floor": 0.1},
         "photo-scores": {"labels": [[1, "a", "#102030"], [2, "b", "#405060"]], "hidden": 2},
-        "chain": {"states": 2, "order": 1, "form": "directed", "shapes": {"start": [2], "step": [2, 2],
+        "chain": {"states": 2, "order": 1, "form": "directed", "shapes": {"transitions": [3, 2],
                   "words": [2, 3]}},
         "flow-mixture": {"components": 2, "shared": False, "shapes": {"shift": [2, 2], "log_scale": [2, 2],
                          "weights": [2]}},

@@ -14,6 +14,7 @@ from mrfstudio.engine.protocol.errors import StudioError
 class NamedTensors:
     """The trainer's contract for them: what is learned, and what a file gives back."""
 
+    kind: ClassVar[str]
     misfit: ClassVar[type[StudioError]] = StudioError
     """What is raised where tensors do not fit."""
 
@@ -25,7 +26,7 @@ class NamedTensors:
         return dict(self._tensors)
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take the values of tensors of the same names and shapes, (…) each."""
+        """Take the values of tensors of the same names and shapes, (…) each. Raises `misfit`."""
         for name, tensor in self._tensors.items():
             given = tensors.get(name)
             if given is None or given.shape != tensor.shape:
@@ -33,3 +34,14 @@ class NamedTensors:
                 raise self.misfit(f"The tensor {name!r} is {found}: expected shape {tuple(tensor.shape)}.")
             with torch.no_grad():
                 tensor.copy_(given)
+        with torch.no_grad():
+            try:
+                fits = self.works()
+            except (KeyError, IndexError, RuntimeError, TypeError, ValueError):
+                fits = False
+        if not fits:
+            raise self.misfit(f"Its tensors are not those of a {self.kind} model.")
+
+    def works(self) -> bool:
+        """Whether the tensors are those that this model computes with: a stranger's file names any. May raise."""
+        return True

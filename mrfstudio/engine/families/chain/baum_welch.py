@@ -80,7 +80,7 @@ class BaumWelch(DensityLearner):
             known = seen.visible >= 0
             told.index_add_(1, seen.visible[known].long(), chances[known].T)
             return {**found, "words": _normalised(told + self.prior, tensors["words"])}
-        there = torch.arange(seen.visible.shape[1]) < seen.lengths[:, None]
+        there = torch.arange(seen.visible.shape[1], device=seen.lengths.device) < seen.lengths[:, None]
         frames = seen.visible[there].double()
         return {**found, **maximised_gaussian(tensors, frames, chances[there], self.floor)}
 

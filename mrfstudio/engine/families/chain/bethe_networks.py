@@ -98,7 +98,7 @@ class PairBeliefs(nn.Module):
         ]
         if self.words is not None:
             parts.append(self.words(x.clamp_min(0)))
-        packed = pack_padded_sequence(torch.cat(parts, -1), lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(torch.cat(parts, -1), lengths.cpu(), batch_first=True, enforce_sorted=False)
         h, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=steps)
         pairs = []
         for distance, (inside, out) in enumerate(zip(self.inside, self.out, strict=True), 1):
@@ -118,7 +118,7 @@ def free_energy(
     `scores` A (L, K, K); `given` log p(x_t | z_t) (B, T, K), 0 for the free chain.
     """
     batch, steps = alone.shape[:2]
-    columns = torch.arange(steps)
+    columns = torch.arange(steps, device=lengths.device)
     total = alone.new_zeros(batch, steps, alone.shape[-1])
     degree, sides, energy = alone.new_zeros(batch, steps), [], alone.new_zeros(batch)
     for distance, log in enumerate(pairs, 1):
@@ -206,7 +206,7 @@ class BetheNetworks(DensityLearner):
         made, asked = self.networks(model, longest), _asked(model, seen)
         with torch.no_grad():
             scores = model.pairs().float()
-        state, gap = dict(state), torch.zeros(())
+        state, gap = dict(state), scores.new_zeros(())
         for _ in range(self.network_steps):
             state, gap = self._network_step(made, state, asked, scores)
         energies = {}
@@ -249,7 +249,7 @@ class BetheNetworks(DensityLearner):
         moments = {
             key.removeprefix("moment/"): value.clone() for key, value in state.items() if key.startswith("moment/")
         }
-        loss, gaps = torch.zeros(()), torch.zeros(())
+        loss, gaps = scores.new_zeros(()), scores.new_zeros(())
         for name, of in asked.items():
             pairs, alone = self._beliefs(made[name], name, weights, of, scores)
             energy, gap = free_energy(pairs, alone, scores, of.given, of.lengths)

@@ -37,7 +37,9 @@ class ChainDensity(Density):
         if not noise or not self.model.continuous:
             return self
         fresh = copy(self)
-        drawn = torch.randn(self.visible.shape, generator=context.generator("input noise"))
+        drawn = torch.randn(self.visible.shape, generator=context.generator("input noise"), device="cpu").to(
+            self.visible.device
+        )
         fresh.visible = self.visible + noise * drawn.to(self.visible.dtype)
         return fresh
 
@@ -47,13 +49,14 @@ class ChainDensity(Density):
 
     def partition(self, inference: Inference) -> PartitionEstimate:
         if self.model.directed:  # rows sum to one, whatever an algorithm says
-            nothing = torch.zeros(len(self.visible), dtype=torch.float64)
+            nothing = torch.zeros(len(self.visible), dtype=torch.float64, device=self.visible.device)
             return PartitionEstimate(nothing, nothing, 1.0)
         if isinstance(inference.algorithm, Exact):
             exact = self.model.log_free(self.lengths)
             return PartitionEstimate(exact.detach(), exact, 1.0)
         states = self.model.states
-        posterior = self._by_length(inference, torch.zeros(*self.visible.shape[:2], states, dtype=torch.float64))
+        nothing = torch.zeros(*self.visible.shape[:2], states, dtype=torch.float64, device=self.visible.device)
+        posterior = self._by_length(inference, nothing)
         return PartitionEstimate(posterior.log_z, self._transitions(posterior), posterior.converged)
 
     def clamped(self, inference: Inference) -> PartitionEstimate:
@@ -92,7 +95,7 @@ class ChainDensity(Density):
             scores = self.model.transitions()
             total = (counts[0] * torch.where(scores.isneginf(), 0.0, scores)).sum()
             return (total / len(self.visible)).expand(len(self.visible))
-        found, place = torch.zeros(len(self.visible), dtype=torch.float64), 0
+        found, place = torch.zeros(len(self.visible), dtype=torch.float64, device=self.visible.device), 0
         for length, rows in self._lengths():
             groups = self._group_count(length)
             own = list(counts[place : place + groups])
@@ -153,5 +156,5 @@ def sequences_of(model: Chain, batch: Any) -> tuple[Tensor, Tensor]:
         raise ChainError(f"This chain speaks of {kinds}, and the data hold none: give the kind of data it learned.")
     if not model.continuous and int(x.max()) >= len(model.words()[0]):
         raise ChainError(f"The data have the word {int(x.max())}: this chain knows {model.words().shape[1]}.")
-    lengths = batch["lengths"].long() if "lengths" in batch else torch.full((len(x),), x.shape[1])
+    lengths = batch["lengths"].long() if "lengths" in batch else torch.full((len(x),), x.shape[1], device=x.device)
     return x, lengths

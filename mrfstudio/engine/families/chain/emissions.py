@@ -84,7 +84,8 @@ def maximised_gaussian(tensors: Tensors, frames: Tensor, chances: Tensor, floor:
         variance = torch.einsum("nk,nkd->kd", chances, away.square()) / weight
         return {"means": means, "log_scale": 0.5 * variance.clamp_min(floor).log()}
     spread = torch.einsum("nk,nkd,nke->kde", chances, away, away) / weight[..., None]
-    triangle = torch.linalg.cholesky(spread + floor * torch.eye(frames.shape[1], dtype=frames.dtype))
+    one = torch.eye(frames.shape[1], dtype=frames.dtype, device=frames.device)
+    triangle = torch.linalg.cholesky(spread + floor * one)
     diagonal = triangle.diagonal(dim1=-2, dim2=-1)
     return {"means": means, "log_scale": diagonal.log(), "lower": torch.tril(triangle, -1)}
 

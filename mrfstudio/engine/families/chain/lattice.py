@@ -13,6 +13,7 @@ from torch import Tensor
 from mrfstudio.engine.families.chain.model import Chain
 from mrfstudio.engine.families.chain.recursion import window
 from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
+from mrfstudio.engine.runtime.device import to_host
 
 Part = tuple[Tensor, list[tuple[int, ...]]]
 """A log-table (K, …, K) and the scopes of all factors that have it, earliest column first."""
@@ -48,11 +49,13 @@ def lattice(chain: Chain, length: int) -> FactorGraph:
         tables = torch.cat([table.reshape(-1, 1).expand(-1, len(scopes)) for table, scopes in members], 1).reshape(
             *(states,) * order, -1
         )
-        columns = torch.tensor([scope for _, own in members for scope in own]).T.contiguous()
-        made.append(FactorGroup(tables.detach(), columns, torch.arange(position, position + columns.shape[1])))
+        scopes = [scope for _, own in members for scope in own]
+        columns = torch.tensor(scopes, device=tables.device).T.contiguous()
+        places = torch.arange(position, position + columns.shape[1], device=tables.device)
+        made.append(FactorGroup(tables.detach(), columns, places))
         position += columns.shape[1]
-    unary = [first.detach().numpy() if column == 0 else np.zeros(states) for column in range(length)]
-    return FactorGraph(np.full(length, states), made, unary)
+    unary = [to_host(first) if column == 0 else np.zeros(states) for column in range(length)]
+    return FactorGraph(np.full(length, states), made, unary, device=first.device)
 
 
 def packed(graph: FactorGraph, columns: Tensor) -> Tensor:
@@ -69,8 +72,8 @@ def unpacked(graph: FactorGraph, flat: Tensor, states: int) -> Tensor:
 
 def _places(graph: FactorGraph, states: int) -> Tensor:
     """For each packed entry, where it lies in (T, K)."""
-    whole = torch.arange(graph.variables * states, dtype=graph.dtype)
-    return graph.pack(list(whole.reshape(-1, states).numpy())).long()
+    whole = np.arange(graph.variables * states, dtype=np.float64)
+    return graph.pack(list(whole.reshape(-1, states))).long()
 
 
 def expected_scores(chain: Chain, length: int, factors: list[Tensor], first: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ Emissions sum to one in both, so that Z_T depends on the length alone and log Z(
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -67,6 +68,22 @@ class Chain(NamedTensors):
         shapes = {name: list(tensor.shape) for name, tensor in self._tensors.items()}
         return {"states": self.states, "order": self.order, "form": self.form, **self.settings, "shapes": shapes}
 
+    def works(self) -> bool:
+        shape = (self.states + 1,) * self.order + (self.states,)
+        embedded = self._tensors.get("states")
+        known = embedded is None or len(embedded) == self.states + 1
+        if not known or self.states < 1 or self.order < 1 or math.prod(shape) > MOST_CONTEXTS:
+            return False
+        columns = torch.zeros(1, 1, *self._column, device=next(iter(self._tensors.values())).device)
+        return self.transitions().shape == shape and self.emissions(columns).shape == (1, 1, self.states)
+
+    @property
+    def _column(self) -> tuple[int, ...]:
+        """The shape of one column: () of a word, (D,) of a vector."""
+        if not self.continuous:
+            return ()
+        return tuple(self._tensors["means" if "means" in self._tensors else "flow_shift"].shape[1:])
+
     # The distribution -------------------------------------------------------------------------------------------------
 
     @property
@@ -106,7 +123,7 @@ class Chain(NamedTensors):
     def log_free(self, lengths: Tensor) -> Tensor:
         """log Z_T (B,) for each length; 0 where rows sum to one by themselves."""
         if self.directed:
-            return torch.zeros(len(lengths), dtype=torch.float64)
+            return torch.zeros(len(lengths), dtype=torch.float64, device=lengths.device)
         return free_log_partitions(self.transitions(), int(lengths.max()))[lengths - 1]
 
     def log_likelihood(self, columns: Tensor, lengths: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ class MixtureDensity(Density):
     def partition(self, inference: Inference) -> PartitionEstimate:
         """The density is normalised; the prior of LatMM is taken off here, so that it is learned with the rest."""
         prior = -self.model.prior() / max(len(self.visible), 1)
-        return PartitionEstimate(torch.zeros(()), prior, 1.0)
+        return PartitionEstimate(torch.zeros((), device=self.visible.device), prior, 1.0)
 
     def clamped(self, inference: Inference) -> PartitionEstimate:
         found = self.model.log_density(self.visible)

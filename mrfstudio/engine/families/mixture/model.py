@@ -63,6 +63,10 @@ class FlowMixture(NamedTensors):
     def dimension(self) -> int:
         return self._tensors["shift"].shape[1]
 
+    def works(self) -> bool:
+        points = torch.zeros(1, self.dimension, device=self._tensors["shift"].device)
+        return self.log_joint(points).shape == (1, self.components)
+
     def log_joint(self, points: Tensor) -> Tensor:
         """log π_k + log p_k(x), (N, K), of points (N, D); gradients flow to the parameters."""
         weights = torch.log_softmax(self._tensors["weights"], 0)
@@ -81,7 +85,7 @@ class FlowMixture(NamedTensors):
     def prior(self) -> Tensor:
         """What LatMM adds to log p: (1/K) Σ_k log Gamma(1/σ_k; 2, 1), highest at σ = 1; 0 for GenMM."""
         if not self.shared or self.components == 1:
-            return torch.zeros(())
+            return self._tensors["weights"].new_zeros(())
         log_deviations = self._tensors["log_deviations"]
         return (-log_deviations - torch.exp(-log_deviations)).sum() / self.components
 

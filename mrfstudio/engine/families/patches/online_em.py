@@ -87,8 +87,8 @@ class OnlineExpectationMaximisation(Learner):
 
 def sums_of(model: PatchMixture, windows: Tensor) -> tuple[float, Tensor, Tensor]:
     """Bits a number of the windows (N, pixels), shares (K,) and squares (K, pixels, pixels), means over them."""
-    shares = torch.zeros(model.components)
-    squares = torch.zeros(model.components, model.pixels, model.pixels)
+    shares = windows.new_zeros(model.components)
+    squares = windows.new_zeros(model.components, model.pixels, model.pixels)
     nats = 0.0
     for part in windows.split(AT_ONCE):
         logs = log_densities(model, part)

@@ -21,7 +21,7 @@ def evaluate_generator(model: Generator, splits: Splits, asked: Evaluation) -> d
     limit = min(asked.limit or MOST, MOST)
     data = points_in({"x": torch.from_numpy(splits[asked.split]["x"][:limit])})
     asked.tick(f"{len(data)} points")
-    noise = torch.randn(len(data), model.noise, generator=torch.Generator().manual_seed(asked.seed))
+    noise = model.drawn_noise(len(data), torch.Generator().manual_seed(asked.seed))
     made = model.generated(noise)
     scores: dict[str, Any] = {"images": len(data), "cost": sinkhorn(distances(data, made), STRENGTH).value}
     if "train" in splits:

@@ -64,12 +64,12 @@ class Sinkhorn(Learner):
     def batch(self, model: Generator, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
         data = points_in(batch)
         draw = context.generator("noise")
-        made = model.generated(torch.randn(len(data), model.noise, generator=draw))
+        made = model.generated(model.drawn_noise(len(data), draw))
         tensors = model.tensors()
         found, surrogate = self.plan(model, data, made)
         loss, value = surrogate, found.value
         if self.debiased:
-            again = model.generated(torch.randn(len(data), model.noise, generator=draw))
+            again = model.generated(model.drawn_noise(len(data), draw))
             own, bias = self.plan(model, made, again)
             loss, value = loss - 0.5 * bias, value - 0.5 * own.value
         names = [name for name in tensors if not name.startswith("feature")]
@@ -95,5 +95,5 @@ class Sinkhorn(Learner):
         """`cost`: W between held-out points and as many generated ones, of the points themselves."""
         data = points_in(source[torch.arange(min(JUDGED, len(source)))])
         draw = torch.Generator().manual_seed(derive_seed("judged noise"))
-        made = model.generated(torch.randn(len(data), model.noise, generator=draw))
+        made = model.generated(model.drawn_noise(len(data), draw))
         return {"cost": sinkhorn(distances(data, made), self.strength, iterations=200).value}

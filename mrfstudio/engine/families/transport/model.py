@@ -41,9 +41,18 @@ class Generator(NamedTensors):
     def dimension(self) -> int:
         return self._tensors["out_bias"].shape[0]
 
+    def works(self) -> bool:
+        points = self.generated(torch.zeros(1, self.noise, device=self._tensors["out_bias"].device))
+        return points.ndim == self.features(points).ndim == 2
+
     @property
     def learns_cost(self) -> bool:
         return "feature_in" in self._tensors
+
+    def drawn_noise(self, count: int, generator: torch.Generator) -> Tensor:
+        """z (count, noise) where the model is; drawn on the CPU, so that a seed means the same everywhere."""
+        drawn = torch.randn(count, self.noise, generator=generator, device="cpu")
+        return drawn.to(self._tensors["out_bias"].device)
 
     def generated(self, noise: Tensor) -> Tensor:
         """g(z) (N, D) of noise (N, noise); gradients flow."""

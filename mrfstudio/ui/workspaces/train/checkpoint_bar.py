@@ -78,11 +78,12 @@ class CheckpointBar(QWidget):
         self.chosen.emit(step)
 
     def go_near(self, step: int) -> None:
-        """Look at the last snapshot that is not after a step: a click on a curve."""
+        """Look at the last snapshot that is not after a step: a click on a curve. The newest is then followed."""
         if self.steps:
+            nearest = self._nearest(step)
             with QSignalBlocker(self.follow):
-                self.follow.setChecked(False)
-            self.go_to(self._nearest(step))
+                self.follow.setChecked(nearest == self.steps[-1])
+            self.go_to(nearest)
 
     def _nearest(self, step: int) -> int:
         return self.steps[max(bisect_right(self.steps, step) - 1, 0)]

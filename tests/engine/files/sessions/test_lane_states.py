@@ -31,7 +31,9 @@ def spoil_messages(path: Path, value: float) -> None:
             archive.writestr(name, content)
 
 
-@pytest.mark.parametrize(("make", "value"), [(graph_session, np.nan), (segment_session, np.nan), (segment_session, np.inf)])
+@pytest.mark.parametrize(
+    ("make", "value"), [(graph_session, np.nan), (segment_session, np.nan), (segment_session, np.inf)]
+)
 def test_messages_that_are_no_numbers_are_computed_again(
     make: Callable[[], Session], value: float, tmp_path: Path
 ) -> None:

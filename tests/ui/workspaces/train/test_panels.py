@@ -248,6 +248,9 @@ def test_the_slider_follows_the_newest_snapshot_until_it_is_dragged(qtbot: QtBot
     assert asked[-1] == 0
     bar.follow.click()
     assert asked[-1] == 40
+    bar.go_near(10**6)  # a click after the end means the newest, also one that is still on its way
+    bar.set_steps((0, 30, 40, 50))
+    assert asked[-1] == 50
 
 
 def test_buttons_make_sense_in_every_state(qtbot: QtBot, theme: Theme) -> None:

@@ -185,12 +185,14 @@ def test_a_run_is_watched_paused_stepped_changed_looked_back_used_and_stopped(st
     assert workspace.plots is not None
     until(studio, lambda: [m.words for m in workspace.plots.loss.content.marks] == ["learning rate 0.05"])
 
+    until(studio, lambda: len(workspace.snapshots.steps) > 1)  # the one of the pause is written after it is told
     workspace.snapshots.slider.setValue(0)
     until(studio, lambda: workspace.shown_run.snapshot is not None and workspace.shown_run.snapshot.step == 0)
     assert not workspace.snapshots.following
     assert workspace.plots is not None
     assert workspace.plots.loss.iteration == 0
-    workspace.plots.picked.emit(10**6)
+    workspace.plots.picked.emit(10**6)  # after all snapshots: also after those that are still on their way
+    assert workspace.snapshots.following
     until(studio, lambda: workspace.shown_run.snapshot.step == workspace.snapshots.steps[-1])  # type: ignore[union-attr]
 
     name = f"by-hand-{workspace.shown_run.snapshot.step}"
