@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from mrfstudio.engine.files.graphs.graph import write_graph
 from mrfstudio.engine.graphs.ising import ising_grid
-from mrfstudio.engine.protocol.commands import NewGraph, Paint, SetImage, SetModel, SetParameter, Undo
+from mrfstudio.engine.protocol.commands import (
+    NewGraph,
+    Paint,
+    SetImage,
+    SetModel,
+    SetParameter,
+    SetPhotograph,
+    Undo,
+)
+from mrfstudio.engine.protocol.requests.converge import ReadText
+from mrfstudio.engine.protocol.requests.studio import BeginWith, CopyLink, KeepSession
 from tests.ui.helpers.studio import Studio
 
 BLANK = np.ones((12, 12), np.uint8)
+
+
+def photograph() -> np.ndarray:
+    out = io.BytesIO()
+    Image.fromarray(np.full((20, 24, 3), 90, np.uint8)).save(out, "PNG")
+    return np.frombuffer(out.getvalue(), np.uint8)
+
+
+PHOTOGRAPH = photograph()
 
 
 def saved(studio: Studio, workspace: str, path: Path) -> bytes:
@@ -39,6 +60,19 @@ def open_graph_file(studio: Studio, folder: Path) -> None:
     studio.window.files.open(folder / "other.uai")
 
 
+def read_text(studio: Studio, _: Path) -> None:
+    studio.controller.ask(ReadText("letters", "a cat"), lambda found: None)
+
+
+def open_link(studio: Studio, _: Path) -> None:
+    studio.controller.ask(CopyLink("graph"), studio.window.files.open_link)
+
+
+def begin_with(studio: Studio, _: Path) -> None:
+    """As a lesson does that brings a session along."""
+    studio.controller.ask(KeepSession("graph"), lambda kept: studio.controller.ask(BeginWith(kept), lambda name: None))
+
+
 REPLACING = {
     "a picture": ("segment", post(SetImage(BLANK, None, "other"))),
     "the next example": ("segment", lambda studio, _: studio.do("next_example")),
@@ -46,6 +80,11 @@ REPLACING = {
     "a model of another size": ("inpaint", lambda studio, _: studio.window.workspace.post(SetModel(0, "digits"))),
     "a generated graph": ("graph", post(NewGraph("ring"))),
     "a graph of a file": ("graph", open_graph_file),
+    "a text": ("graph", read_text),
+    "a link": ("graph", open_link),
+    "a photograph": ("photograph", post(SetPhotograph(PHOTOGRAPH, "other"))),
+    "a photograph to repair": ("repair", post(SetPhotograph(PHOTOGRAPH, "other"))),
+    "the start of a lesson": ("graph", begin_with),
 }
 
 

@@ -60,11 +60,11 @@ def _asked(model: Chain, seen: ChainDensity) -> dict[str, Asked]:
     lengths, often = seen.lengths.unique(return_counts=True)
     rows = len(seen.visible)
     return {
-        "clamped": Asked(seen.visible, seen.lengths, given, torch.full((rows,), 1 / rows)),
+        "clamped": Asked(seen.visible, seen.lengths, given, given.new_full((rows,), 1 / rows)),
         "free": Asked(
-            torch.zeros(len(lengths), given.shape[1], dtype=torch.int64),
+            given.new_zeros(len(lengths), given.shape[1], dtype=torch.int64),
             lengths,
-            torch.zeros(len(lengths), *given.shape[1:]),
+            given.new_zeros(len(lengths), *given.shape[1:]),
             often / rows,
         ),
     }

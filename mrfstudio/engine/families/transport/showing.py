@@ -54,7 +54,7 @@ def draw_generator(model: Generator, learner: Learner, items: Mapping[str, Tenso
 
 def _made(model: Generator) -> Tensor:
     """Generated points (SAMPLES, D), from the same noise at every step."""
-    return model.generated(torch.randn(SAMPLES, model.noise, generator=torch.Generator().manual_seed(0)))
+    return model.generated(model.drawn_noise(SAMPLES, torch.Generator().manual_seed(0)))
 
 
 def carried(model: Generator, learner: Learner, data: Tensor, made: Tensor) -> np.ndarray:
