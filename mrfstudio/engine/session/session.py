@@ -95,7 +95,7 @@ class Session:
         self._goal: int | None = None  # the iteration that Step asked for
         self._due = -math.inf  # the clock's time of the next iteration
         self._waiting: list[tuple[Command, int]] = []  # edits given while a past point is being recomputed
-        self._number = self._saved = 0  # of the last command; edits that a file holds
+        self.number = self._saved = 0  # of the last command; edits that a file holds
         self._kept: TimelinePoint | None = timeline.point  # what it was then; None where no file holds anything of it
         self.file = ""
         """The file that it was last saved in or read from; empty once another picture or graph takes its place."""
@@ -152,7 +152,7 @@ class Session:
     @property
     def applied(self) -> int:
         """The number of the last command whose effect a frame would show."""
-        return self._waiting[0][1] - 1 if self._waiting else self._number
+        return self._waiting[0][1] - 1 if self._waiting else self.number
 
     @property
     def running(self) -> bool:
@@ -199,7 +199,7 @@ class Session:
         frame's message. An edit given while a past point is recomputed waits for it. One given in the middle of an
         iteration is shown at once and applies after that iteration.
         """
-        self._number = self._number + 1 if number is None else number
+        self.number = self.number + 1 if number is None else number
         self._dirty = True
         if self._midway and not isinstance(command, SetView | SetSpeed | Play):
             if self._hold(command):
@@ -210,7 +210,7 @@ class Session:
             self.timeline.target = None  # there will be no past to look at
             self._flush_waiting()
         elif self.timeline.target is not None and (command.undoable or isinstance(command, Undo | Redo)):
-            self._waiting.append((command, self._number))
+            self._waiting.append((command, self.number))
             return None
         return self._do(command)
 

@@ -54,6 +54,9 @@ class Sessions:
     def show(self, session: Session) -> str:
         """Make it the session of its workspace, whose name is returned."""
         session.timeline.runner.threads = self.threads
+        before = self._sessions.get(session.workspace.name)
+        if before is not None:  # what was posted to it is gone, as frames must say: else windows wait for it
+            session.number = max(session.number, before.number)
         self._sessions[session.workspace.name] = session
         return session.workspace.name
 

@@ -197,3 +197,13 @@ def test_an_unknown_figure_is_refused_with_the_known_ones() -> None:
     with pytest.raises(StudioError, match="heart"):
         figure_picture("shapes", kind="unicorn")
     assert all(source.missing == "" for source in figure_sources()[:2])
+
+
+def test_a_session_that_takes_anothers_place_shows_that_its_commands_are_done(studio: Studio) -> None:
+    studio.answer("graph", OpenGraph(ising_grid(2, 2), "first"))
+    studio.session("graph").apply(Paint("hints", 1, ((0.5, 0.5),), 0.3), 41)
+    studio.answer("graph", OpenGraph(ising_grid(2, 3), "second"))
+    frame = studio.session("graph").advance(0.0)
+    assert frame is not None
+    assert frame.name == "second"
+    assert frame.applied == 41  # a slider waits for the frame of its last edit
