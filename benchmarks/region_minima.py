@@ -36,7 +36,8 @@ LONG = Limits(iterations=2000, tolerance=0.0)
 DIRECT = {"attention": 0, "residual_layers": 0, "learning_rate": 0.1}
 ENDS: dict[str, tuple[Algorithm, Limits]] = {
     "double loop, 1500 iterations": (GeneralizedBP(), Limits(iterations=1500, tolerance=0.0)),
-    "RENN": METHODS["RENN"],
+    "RENN, from the double loop": METHODS["RENN"],
+    "RENN, from potentials": METHODS["RENN, from potentials"],
     "RENN, layers alone": (RegionEnergyNetwork(own_scores=False), STEPS),
     "RENN, no layers": METHODS["RENN, no layers"],
     "RENN, no layers, 2000 steps": (RegionEnergyNetwork(**DIRECT, steps=2000), LONG),

@@ -21,7 +21,7 @@ from textwrap import wrap
 import numpy as np
 import torch
 
-from benchmarks.regions import METHODS, STEPS, Methods, Setting, Truth, measure, settings
+from benchmarks.regions import METHODS, STEPS, TITLES, Methods, Setting, Truth, measure, settings
 from mrfstudio.bench.renn import AS_PUBLISHED
 from mrfstudio.engine.files.atomic import write_text
 from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork
@@ -99,6 +99,16 @@ def _ordered() -> Iterator[Setting]:
         yield Ordered(**{**values, "name": f"{setting.name}, strongest"})
 
 
+STRONG = (
+    "mean field",
+    "BP",
+    "damped BP",
+    "GBP, double loop",
+    "Bethe net",
+    "RENN",
+    "RENN, from potentials",
+    "RENN, as published",
+)
 GRIDS = tuple(f"grid-{nodes}-{gamma:g}" for gamma in (0.1, 1.0) for nodes in (25, 100, 225, 400))
 COMPLETE = tuple(f"complete-16-{gamma:g}" for gamma in (0.1, 1.0, 2.0, 3.0, 4.0))
 PARTS = {
@@ -126,7 +136,7 @@ PARTS = {
     "strong": Part(
         "Table 5 of [WK19]: grids with strong couplings, correlation ρ of marginals",
         tuple(_strong()),
-        {name: METHODS[name] for name in ("mean field", "BP", "damped BP", "GBP, double loop", "Bethe net", "RENN")},
+        {name: METHODS[name] for name in STRONG},
         5,
         "J ~ N(0, σ²), h ~ N(0, 1). [WK19] writes N(0, 3) and σ = 3; the deviation is taken to be 3 here. Messages "
         "swing on such graphs, and Bethe's energy has many minima: where a method ends is chance, and deviations over "
@@ -138,8 +148,9 @@ PARTS = {
         SHARED,
         20,
         "`renn --regions shared --shared N`: roots are all pairs of nodes together with N nodes that all of them "
-        "share; one shared node is what cycles give. Shared are the first nodes, because regions depend on the graph "
-        "alone and stay when couplings move; in the columns `strongest` nodes are numbered by the strength of their "
+        "share; one shared node is what cycles give. All start from the double loop. Shared are the first nodes, "
+        "because regions depend on the graph alone and stay when couplings move; in the columns `strongest` nodes are "
+        "numbered by the strength of their "
         "couplings. One shared node is worse than print at γ = 1 because the minimum of its energy lies away from the "
         "truth (`benchmarks/region_minima.md`); two and three are better.",
     ),
@@ -200,7 +211,7 @@ def write_table() -> None:
                     cells.append(f"{values.mean():.4f} ± {values.std():.4f}{note}")
                 else:
                     cells.append("–")
-            lines.append(f"| {method} | {' | '.join(cells)} |")
+            lines.append(f"| {TITLES.get(method, method)} | {' | '.join(cells)} |")
         counts = sorted(
             {
                 sum((r["part"], r["setting"], r["method"]) == (name, s.name, m) for r in records)

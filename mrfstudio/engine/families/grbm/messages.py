@@ -190,3 +190,14 @@ def write_messages(
     torch.mul(m, wr, out=new_eta)
     new_eta.addcmul_(new_lam, _carried(rows, information / precision, new_eta, new_lam))
     return logits
+
+
+@torch.no_grad()
+def run_beliefs(rows: Rows, iterations: int) -> tuple[Tensor, Tensor]:
+    """N and Λ of every row (rows,) after some iterations, in the memory of two sets of messages."""
+    memory = rows.weights.new_zeros((7, *rows.weights.shape))
+    (eta, lam, new_eta, new_lam), scratch = memory[:4], memory[4:]
+    for _ in range(iterations):
+        write_messages(rows, *pixel_beliefs(rows, eta, lam), eta, lam, new_eta, new_lam, scratch)
+        (eta, lam), (new_eta, new_lam) = (new_eta, new_lam), (eta, lam)
+    return pixel_beliefs(rows, eta, lam)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.families.grbm.first_order import first_order_beliefs
-from mrfstudio.engine.families.grbm.messages import Columns, make_rows
+from mrfstudio.engine.families.grbm.messages import Columns, make_rows, run_beliefs
 from mrfstudio.engine.families.grbm.model import GRBM, pictures_of
 from mrfstudio.engine.families.grbm.unrolled import unrolled_beliefs
 from mrfstudio.engine.runtime.threads import side_by_side
@@ -157,5 +157,5 @@ def gaussian_scores(information: Tensor, precision: Tensor, truth: Tensor) -> Ga
 def scores(model: GRBM, grey: Tensor, unknown: Tensor, iterations: int) -> GaussianScores:
     """Scores of the model's answer for one picture (height, width) after some iterations."""
     rows = make_rows(model, model.evidence_from_image(grey, unknown))
-    information, precision = unrolled_beliefs(rows, iterations, (iterations,))
-    return gaussian_scores(information[0], precision[0], model.standardise(grey)[rows.places])
+    information, precision = run_beliefs(rows, iterations)
+    return gaussian_scores(information, precision, model.standardise(grey)[rows.places])
