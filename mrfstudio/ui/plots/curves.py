@@ -60,7 +60,7 @@ class CurvePlots(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setWordWrap(True)
         row = QHBoxLayout(self)
-        row.setContentsMargins(px(self, 4), px(self, 4), px(self, 4), px(self, 4))
+        row.setContentsMargins(px(self, 4), 0, px(self, 4), 0)
         row.addWidget(self.empty, 1)
         for plot in self.plots.values():
             row.addWidget(plot, 1)

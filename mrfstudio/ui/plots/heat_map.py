@@ -13,7 +13,7 @@ from mrfstudio.ui.canvas.layers import ARROWS, direction_names
 from mrfstudio.ui.canvas.overlays import LayerStyle, residual
 from mrfstudio.ui.plots.content import Content, Note, PlotPicture, PlotShapes, Range, frames
 from mrfstudio.ui.plots.plot import Plot
-from mrfstudio.ui.style.colours import Colours
+from mrfstudio.ui.style.colours import Colours, rgb
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.legend import bar_colours
 
@@ -265,5 +265,13 @@ def _inside(span: Range, whole: Range) -> Range | None:
 
 def _heat(values: np.ndarray, colours: Colours) -> np.ndarray:
     """(rows, columns) residuals as (rows, columns, 3) uint8."""
-    pixels = residual(values, LayerStyle(dark=colours.name == "dark"))
-    return np.stack([(pixels >> shift) & 255 for shift in (16, 8, 0)], axis=-1).astype(np.uint8)
+    return on_paper(residual(values, LayerStyle(dark=colours.name == "dark")), colours)
+
+
+def on_paper(pixels: np.ndarray, colours: Colours) -> np.ndarray:
+    """Premultiplied colours (h, w) uint32 → (h, w, 3) uint8 as they look on paper."""
+    alpha, *parts = ((pixels >> shift) & 255 for shift in (24, 16, 8, 0))
+    paper = rgb(colours.paper)
+    return np.stack(
+        [part + ground * (255 - alpha) // 255 for part, ground in zip(parts, paper, strict=True)], -1
+    ).astype(np.uint8)

@@ -22,6 +22,8 @@ from mrfstudio.ui.widgets.legend import LABELS
 
 ROOM = 0.06
 """Part of a row above its tallest bar."""
+NAMED = 0.62
+"""Part of a row that its name may take: a name as high as the row would hide the bars."""
 UNIT = np.array([0.0, 1.0])
 
 
@@ -60,7 +62,7 @@ class Histogram(Plot):
         rows = () if shares is None else tuple(shares)
         self.content.bars = [self._row(label, row, len(rows)) for label, row in enumerate(rows)]
         names = [self.name_of(label) for label in range(len(rows))]
-        self.content.notes = [Note(name, 0.5, len(rows) - label, room=1.0) for label, name in enumerate(names)]
+        self.content.notes = [Note(name, 0.5, len(rows) - label, room=NAMED) for label, name in enumerate(names)]
         self.content.tell()
 
     def name_of(self, label: int) -> str:
@@ -87,7 +89,7 @@ class Histogram(Plot):
         return QSize(px(self, 160), px(self, 130))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 100), px(self, 90))
+        return QSize(px(self, 100), px(self, 76))
 
 
 class CalibrationPlot(Plot):
@@ -128,4 +130,4 @@ class CalibrationPlot(Plot):
         return QSize(px(self, 160), px(self, 130))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 100), px(self, 90))
+        return QSize(px(self, 100), px(self, 76))

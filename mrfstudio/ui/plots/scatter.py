@@ -74,7 +74,7 @@ class MarginalScatter(Plot):
         return QSize(px(self, 200), px(self, 200))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 170), px(self, 180))
+        return QSize(px(self, 130), px(self, 120))
 
 
 def _paint(lane: int, count: int) -> Paint:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mrfstudio.ui.style.theme import px
 
@@ -39,6 +49,21 @@ class _Page:
     name: str
     widget: QWidget
     take_back: Callable[[], None] | None
+    holder: PageScroll
+
+
+class PageScroll(QScrollArea):
+    """Holds a page, and scrolls where it needs more room than there is: a page never makes the window larger."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__()
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(px(self, 120), px(self, 80))
 
 
 class ClosingTabs(QTabBar):
@@ -103,8 +128,8 @@ class PageTabs(QWidget):
     ) -> None:
         """Show a page. When it is closed, `take_back` is called for a widget that has another home, else it goes."""
         self.close_page(name)
-        self._pages.append(_Page(name, page, take_back))
-        self.stack.addWidget(page)
+        self._pages.append(_Page(name, page, take_back, PageScroll(page)))
+        self.stack.addWidget(self._pages[-1].holder)
         index = self.tabs.addTab(title)
         self.tabs.setTabToolTip(index, help or title)
         button = self._closer(name, title)
@@ -148,12 +173,12 @@ class PageTabs(QWidget):
             if page.name == name:
                 del self._pages[index]
                 self.tabs.removeTab(index + 1)
-                self.stack.removeWidget(page.widget)
+                self.stack.removeWidget(page.holder)
                 self._choose()
-                if page.take_back is None:
-                    page.widget.deleteLater()
-                else:
+                if page.take_back is not None:
+                    page.holder.takeWidget()
                     page.take_back()
+                page.holder.deleteLater()
                 return
 
     def _close_at(self, index: int) -> None:
@@ -167,9 +192,7 @@ class PageTabs(QWidget):
         self.stack.setVisible(bool(name))
         self.split.setEnabled(bool(name))
         if name:
-            shown = self.page(name)
-            assert shown is not None
-            self.stack.setCurrentWidget(shown)
+            self.stack.setCurrentWidget(next(page.holder for page in self._pages if page.name == name))
             if self.split.isChecked() and not all(self.parts.sizes()):
                 self.parts.setSizes([self.width() // 2, self.width() // 2])
         if name != self._seen:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QWidget
 
 from mrfstudio.ui.style.theme import px, unit_of
 from mrfstudio.ui.widgets.pages import PageTabs
-from mrfstudio.ui.window.scrolling import FONT_SETTLES, VerticalScroll
+from mrfstudio.ui.window.scrolling import FONT_SETTLES, HorizontalScroll, VerticalScroll
 from mrfstudio.ui.window.shell import TitleBar, dock
 from mrfstudio.ui.workspaces.shared.view import ExtraDock, WorkspaceView
 
@@ -96,7 +96,8 @@ class Docks(QObject):
 
     def add(self, extra: ExtraDock, workspace: WorkspaceView) -> None:
         """One more panel, of a workspace."""
-        added = dock(self._window, extra.name, extra.title, extra.widget, extra.area)
+        inside = HorizontalScroll(extra.widget) if extra.area == BELOW else extra.widget
+        added = dock(self._window, extra.name, extra.title, inside, extra.area)
         self._owners[added] = workspace.name
         if workspace.pages is not None:
             self._pages[added] = workspace.pages

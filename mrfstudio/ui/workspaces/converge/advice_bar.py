@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStyleOptionButton, QWidget
 
 from mrfstudio.engine.protocol.answers import Guarantee, Swings, Tip, Trial
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.window.shell import AdviceLine
 
 MOST_TIPS = 3
+LEAST = 90
+"""Design pixels that a button keeps."""
+
+
+class ElidedButton(QPushButton):
+    """Leaves out the end of its words where there is no room for them, rather than making the window wider."""
+
+    def minimumSizeHint(self) -> QSize:
+        least = super().minimumSizeHint()
+        return QSize(min(least.width(), px(self, LEAST)), least.height())
+
+    def initStyleOption(self, option: QStyleOptionButton) -> None:
+        super().initStyleOption(option)
+        room = self.width() - px(self, 28)
+        option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)  # type: ignore[attr-defined]
 
 
 class AdviceBar(QWidget):
@@ -21,7 +36,7 @@ class AdviceBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.label = AdviceLine()
-        self.buttons = [QPushButton() for _ in range(MOST_TIPS)]
+        self.buttons = [ElidedButton() for _ in range(MOST_TIPS)]
         self._tips: tuple[Tip, ...] = ()
         self._words = ""
         self._swings: Swings | None = None
@@ -33,6 +48,7 @@ class AdviceBar(QWidget):
         for index, button in enumerate(self.buttons):
             policy = button.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
+            policy.setHorizontalPolicy(QSizePolicy.Policy.Preferred)  # may become narrower than its words
             button.setSizePolicy(policy)
             button.clicked.connect(lambda _=False, index=index: self._follow(index))
             row.addWidget(button)

@@ -16,6 +16,8 @@ from PySide6.QtWidgets import (
 
 from mrfstudio.engine.protocol.answers import UnitGallery
 from mrfstudio.ui.canvas.overlays import as_image, mapped
+from mrfstudio.ui.plots.heat_map import HeatMap
+from mrfstudio.ui.plots.tile_menu import TileMenu, larger
 from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
@@ -52,6 +54,7 @@ class UnitPanel(QWidget):
         self.view = TileView("Hidden units")
         stands_for(self.view, "hidden", "coupling")
         self.view.set_tiles(self.model, UnitTile(self.view))
+        self.menu = TileMenu(self.view, lambda index: unit_map(self.model.gallery, self.model.unit(index.row())))
         self.view.hovered.connect(lambda row: self.hovered.emit(None if row is None else self.model.unit(row)))
         self.view.clicked.connect(lambda index: self._cycle(index.row()))
         self.view.activated.connect(self._activated)
@@ -229,4 +232,20 @@ def _size(view: QListView, index: Index) -> tuple[int, int]:
     gallery: UnitGallery = index.model().gallery  # type: ignore[attr-defined]  # the panel's own model
     _, height, width = gallery.fields.shape
     tall = px(view, 56)
+    words = px(view, 18) + view.fontMetrics().height()
+    tall = round(tall * larger(view, len(gallery.fields), tall * width / height + px(view, 12), tall + words))
     return tall, round(tall * width / height)
+
+
+def unit_map(gallery: UnitGallery | None, unit: int) -> HeatMap:
+    """What a unit adds, as a plot that says its numbers."""
+    plot = HeatMap(f"Unit {unit}")
+    if gallery is not None:
+        field = gallery.fields[unit]
+        largest = float(np.abs(field).max()) or 1.0
+
+        def describe(row: int, column: int, value: float) -> str:
+            return f"row {row}, column {column}: <b>{value:+.6g}</b> {gallery.unit}"
+
+        plot.set_matrix(field, (-largest, largest), "diverging", describe)
+    return plot

@@ -18,10 +18,11 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QLabel, QListView, QVBoxLayout, QWidget
 
 from mrfstudio.engine.protocol.answers import CloneGallery
+from mrfstudio.ui.plots.tile_menu import TileMenu
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.words.lighting import stands_for
-from mrfstudio.ui.workspaces.segment.clone_tile import CLONE, CloneTile
+from mrfstudio.ui.workspaces.segment.clone_tile import CLONE, CloneTile, clone_map
 
 ORDERS = ("most used first", "by number", "by side of IN")
 SIDES = ("right", "above right", "above", "above left", "left", "below left", "below", "below right")
@@ -49,6 +50,7 @@ class CloneBrowser(QWidget):
         self.order.setToolTip("<b>Order</b><br>In which order the clones are shown.")
         self.order.activated.connect(lambda _: self._sort())
         self.view = self._view()
+        self.menu = TileMenu(self.view, lambda index: clone_map(self.model.gallery, index.data(CLONE)))
         stands_for(self.view, "hidden")
         self.unused = QLabel()
         self.unused.setWordWrap(True)

@@ -11,9 +11,13 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 
 from mrfstudio.engine.protocol.answers import CloneGallery
 from mrfstudio.ui.canvas.overlays import MOST_CLONES, LayerStyle, as_image, belief
+from mrfstudio.ui.plots.content import Content, PlotPicture
+from mrfstudio.ui.plots.heat_map import MapPlot, on_paper
+from mrfstudio.ui.plots.tile_menu import larger
 from mrfstudio.ui.style.colormaps import clone_colours
 from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.legend import LABELS
 
 CLONE = Qt.ItemDataRole.UserRole
 """The clone's number."""
@@ -28,7 +32,9 @@ class CloneTile(QStyledItemDelegate):
         self._pictures: dict[tuple[int, int, str], np.ndarray] = {}
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(px(self._view, 74), px(self._view, 80) + 2 * self._view.fontMetrics().height())
+        wide, words = px(self._view, 74), 2 * self._view.fontMetrics().height() + px(self._view, 6)
+        wide = round(wide * larger(self._view, index.model().rowCount(), wide, wide + words))
+        return QSize(wide, wide + words)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -102,3 +108,22 @@ def _arrow(painter: QPainter, square: QRectF, angle: float, colours: Colours) ->
         painter.drawLine(start, tip)
         painter.drawLine(tip, tip - along * 0.45 + across)
         painter.drawLine(tip, tip - along * 0.45 - across)
+
+
+def clone_map(gallery: CloneGallery | None, clone: int) -> MapPlot:
+    """The average patch of a clone as a plot that says its probabilities."""
+    plot = MapPlot(Content(f"Clone {clone}"))
+    if gallery is None:
+        return plot
+    patch = gallery.patches[clone]
+
+    def colour(values: np.ndarray, colours: Colours) -> np.ndarray:
+        return on_paper(belief(values, LayerStyle(dark=colours.name == "dark")), colours)
+
+    def describe(row: int, column: int, _: float) -> str:
+        shares = zip(LABELS, patch[row, column], strict=False)
+        return f"row {row}, column {column}: " + ", ".join(f"{name} <b>{share:.1%}</b>" for name, share in shares)
+
+    high, wide = patch.shape[:2]
+    plot.set_picture(PlotPicture(patch, (0.0, wide), (0.0, high), colour, describe))
+    return plot

@@ -53,8 +53,8 @@ class ComparisonPanel(QWidget):
         self.reference, self.copy, self.export = ChoiceBox(18), QPushButton("Copy"), QPushButton("Export…")
         self.columns, self.filter = QPushButton("Columns"), QLineEdit()
         self._dress()
-        plots = _split(((self.curves, 4), (self.scatter, 2)))
-        self.parts = _split(((plots, 1), (self.table, 1)))
+        self.plots = _split(((self.curves, 4), (self.scatter, 2)))
+        self.parts = _split(((self.plots, 1), (self.table, 1)))
         column = QVBoxLayout(self)
         margin = px(self, 8)
         column.setContentsMargins(margin, 0, margin, margin)
@@ -105,7 +105,10 @@ class ComparisonPanel(QWidget):
         high = self.height() > px(self, TALL)
         if high != (self.parts.orientation() == Qt.Orientation.Vertical):
             self.parts.setOrientation(Qt.Orientation.Vertical if high else Qt.Orientation.Horizontal)
-            self.parts.setSizes([5, 3] if high else [1, 1])  # in parts of what there is
+            long = self.height() if high else self.width()
+            self.parts.setSizes([round(0.6 * long), round(0.4 * long)])
+            wide = self.width() if high else self.width() // 2
+            self.plots.setSizes([round(0.66 * wide), round(0.34 * wide)])
 
     # Frames -----------------------------------------------------------------------------------------------------------
 

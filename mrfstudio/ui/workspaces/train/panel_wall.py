@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QWidget
 from mrfstudio.engine.protocol.training import Panel
 from mrfstudio.ui.canvas.overlays import LayerStyle, layer_picture, signed
 from mrfstudio.ui.plots.content import Content, Dots, Note, PlotPicture, PlotShapes, Range, frames
-from mrfstudio.ui.plots.heat_map import MapPlot
-from mrfstudio.ui.style.colours import Colours, rgb
+from mrfstudio.ui.plots.heat_map import MapPlot, on_paper
+from mrfstudio.ui.style.colours import Colours
 
 Key = tuple[int, float, float, float, float]
 
@@ -113,12 +113,3 @@ def panel_picture(hung: Hung, labels: tuple[str, ...]) -> PlotPicture:
 
     x, y = (place.left(), place.right()), (place.top(), place.bottom())
     return PlotPicture(panel.array, x, y, colour, describe, name=hung.name)
-
-
-def on_paper(pixels: np.ndarray, colours: Colours) -> np.ndarray:
-    """Premultiplied colours (h, w) uint32 → (h, w, 3) uint8 as they look on paper."""
-    alpha, *parts = ((pixels >> shift) & 255 for shift in (24, 16, 8, 0))
-    paper = rgb(colours.paper)
-    return np.stack(
-        [part + ground * (255 - alpha) // 255 for part, ground in zip(parts, paper, strict=True)], -1
-    ).astype(np.uint8)

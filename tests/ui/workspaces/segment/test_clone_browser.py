@@ -54,6 +54,23 @@ def test_arrow_keys_go_through_the_gallery(browser: CloneBrowser) -> None:
     assert hovered == [6]
 
 
+def test_a_clone_is_a_plot_with_its_numbers_and_a_page_has_larger_ones(browser: CloneBrowser, qtbot: QtBot) -> None:
+    place = browser.view.visualRect(browser.model.index(1)).center()
+    browser.menu.open(place)
+    plot = browser.menu.plot
+    assert plot is not None
+    assert plot.content.title == "Clone 6"
+    assert plot.content.picture is not None
+    patch = gallery().patches[6]
+    assert plot.content.to_csv().count("\n") == 1 + patch.size
+    inside = plot.place(0.5, 0.5)
+    assert f"CONTOUR <b>{patch[0, 0, 0]:.1%}</b>" in plot.words_at(0.5, 0.5, inside)
+    QApplication.activePopupWidget().close()  # type: ignore[union-attr]
+    narrow = browser.view.visualRect(browser.model.index(0)).width()
+    browser.resize(1200, 800)
+    qtbot.waitUntil(lambda: browser.view.visualRect(browser.model.index(0)).width() > 1.5 * narrow)
+
+
 def test_clones_are_described_in_words(browser: CloneBrowser) -> None:
     words = browser.model.index(0).data(Qt.ItemDataRole.ToolTipRole)
     assert words == "Clone 7: chosen by 28.0% of the contour pixels, expects IN left."
