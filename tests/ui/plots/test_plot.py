@@ -258,6 +258,12 @@ def test_a_double_click_shows_the_same_content_in_the_whole_workspace(qtbot: QtB
     assert large.plot.content is plot.content
     large.plot.set_logarithmic(y=True)
     assert not plot.log_y
+    shown(qtbot, large, 300, 240)
+    assert large.minimumSizeHint().width() < 300  # buttons that have no room are left to the menu
+    assert large.bar.menu.isVisible()
+    assert [part.isVisible() for part in large.bar.parts].count(True) < len(large.bar.parts)
+    large.resize(1600, 400)
+    qtbot.waitUntil(lambda: all(part.isVisible() for part in large.bar.parts))
 
 
 def test_a_curve_that_swings_looks_the_same_on_the_screen_and_stays_one_line_in_a_drawing(qtbot: QtBot) -> None:

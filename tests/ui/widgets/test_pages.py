@@ -40,3 +40,13 @@ def test_a_page_that_has_another_home_goes_back_there(qtbot: QtBot) -> None:
     tabs.close_page("plot")
     assert tabs.current == ""
     assert not tabs.tabs.isVisible()
+
+
+def test_a_large_page_scrolls_and_makes_nothing_larger(qtbot: QtBot) -> None:
+    tabs = shown(qtbot, PageTabs(QLabel("canvas")), 600, 300)
+    page = QLabel("page")
+    page.setMinimumSize(2000, 1500)
+    tabs.open("wide", "Wide", page)
+    assert tabs.minimumSizeHint().width() < 600
+    assert tabs.minimumSizeHint().height() < 300
+    assert page.size().toTuple() == (2000, 1500)

@@ -47,3 +47,15 @@ def test_advice_without_a_swinging_edge_is_shown_too(qtbot: QtBot) -> None:
     assert bar.buttons[0].text() == "Double loop"
     bar.buttons[0].click()
     assert followed == [tip]
+
+
+def test_long_advice_is_cut_short_where_the_bar_is_narrow(qtbot: QtBot) -> None:
+    bar = AdviceBar()
+    shown(qtbot, bar, 900, 40)
+    least = bar.minimumSizeHint().width()
+    long = Tip("Damp: 0.5, which converges in three iterations as a copy of this run has shown", "why", "bp", {})
+    bar.set_swings(Swings(0, 9, np.full(8, 2, np.int16), 8, 2, (long, long)))
+    assert bar.minimumSizeHint().width() < least + 400  # and not as wide as its words
+    bar.resize(420, 40)
+    assert bar.buttons[0].fontMetrics().horizontalAdvance(long.title) > bar.buttons[0].width()
+    assert bar.buttons[0].accessibleName() == long.title
