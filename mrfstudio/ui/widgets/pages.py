@@ -177,6 +177,7 @@ class PageTabs(QWidget):
                 self._choose()
                 if page.take_back is not None:
                     page.holder.takeWidget()
+                    page.widget.setParent(self.stack)  # until its home has it
                     page.take_back()
                 page.holder.deleteLater()
                 return

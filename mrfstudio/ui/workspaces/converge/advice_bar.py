@@ -24,7 +24,7 @@ class ElidedButton(QPushButton):
     def initStyleOption(self, option: QStyleOptionButton) -> None:
         super().initStyleOption(option)
         room = self.width() - px(self, 28)
-        option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)  # type: ignore[attr-defined]
+        option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
 
 
 class AdviceBar(QWidget):
