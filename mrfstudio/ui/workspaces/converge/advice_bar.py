@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QStyleOptionButton, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from mrfstudio.engine.protocol.answers import Guarantee, Swings, Tip, Trial
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.elided import ElidedButton
 from mrfstudio.ui.window.shell import AdviceLine
 
 MOST_TIPS = 3
-LEAST = 90
-"""Design pixels that a button keeps."""
-
-
-class ElidedButton(QPushButton):
-    """Leaves out the end of its words where there is no room for them, rather than making the window wider."""
-
-    def minimumSizeHint(self) -> QSize:
-        least = super().minimumSizeHint()
-        return QSize(min(least.width(), px(self, LEAST)), least.height())
-
-    def initStyleOption(self, option: QStyleOptionButton) -> None:
-        super().initStyleOption(option)
-        room = self.width() - px(self, 28)
-        option.text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room)
+LEAST = 60
+"""Pixels that a button keeps, however long its words are."""
 
 
 class AdviceBar(QWidget):
@@ -50,6 +38,7 @@ class AdviceBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             policy.setHorizontalPolicy(QSizePolicy.Policy.Preferred)  # may become narrower than its words
             button.setSizePolicy(policy)
+            button.setMinimumWidth(LEAST)
             button.clicked.connect(lambda _=False, index=index: self._follow(index))
             row.addWidget(button)
             button.hide()
