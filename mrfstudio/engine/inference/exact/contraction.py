@@ -21,83 +21,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import opt_einsum
 import torch
 from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.possible import possible_states
 from mrfstudio.engine.inference.exact.elimination import elimination_order
+from mrfstudio.engine.inference.exact.planning import alone, plan_of
+from mrfstudio.engine.inference.exact.small import contracted_small, tame
 from mrfstudio.engine.inference.schedules import color_masks
 
 NEGLIGIBLE = math.log(1e-12)
 """What may be lost of Z, as a logarithm: below the accuracy of anything that is printed."""
 
 
+TINY = 2e6
+"""Bytes up to which all is done in numpy."""
 SWEEPS = 30
 """Sweeps that balance strong tables: on grids the sum of maxima has come down to nearly its least by then."""
 
 Contraction = Callable[[FactorGraph, list[Tensor]], "Tensor | None"]
-
-
-@dataclass(frozen=True)
-class ContractionOrder:
-    """Pairwise contractions: which two operands, and the variables that are left of them."""
-
-    steps: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    scopes: tuple[tuple[int, ...], ...]
-    open_logs: tuple[float, ...]
-    """For each step the logarithm of how many assignments the variables not yet summed out have."""
-    bytes: float
-    widest: int
-
-
-def plan_of(model: FactorGraph) -> ContractionOrder:
-    """The order of contractions, found once for a structure."""
-    return model.structural("contraction plan", lambda: _make_plan(model))
-
-
-def _make_plan(model: FactorGraph) -> ContractionOrder:
-    scopes: list[tuple[int, ...]] = [(v,) for v in range(model.variables)]
-    for group in model.groups:
-        scopes += [tuple(members) for members in group.scopes.T.tolist()]
-    sizes = {v: int(k) for v, k in enumerate(model.cardinalities)}
-    remaining = [frozenset(scope) for scope in scopes]
-    if len(scopes) > 1:
-        path = opt_einsum.paths.greedy(list(remaining), frozenset(), sizes)
-    else:
-        path = [(0,)] if scopes else []
-    # How many operands still hold a variable: it is summed out when the last two of them meet.
-    holders = np.bincount([v for scope in scopes for v in scope], minlength=model.variables)
-    steps, open_logs = [], []
-    left = float(np.log(model.cardinalities).sum())
-    entries, widest = float(sum(_entries(scope, sizes) for scope in scopes)), 0
-    for chosen in path:
-        picked = [remaining[i] for i in chosen]
-        for i in sorted(chosen, reverse=True):
-            remaining.pop(i)
-        joined = frozenset().union(*picked)
-        for operand in picked:
-            for variable in operand:
-                holders[variable] -= 1
-        kept = tuple(sorted(v for v in joined if holders[v] > 0))
-        for variable in kept:
-            holders[variable] += 1
-        remaining.append(frozenset(kept))
-        steps.append((tuple(chosen), kept))
-        open_logs.append(left)
-        left -= sum(math.log(sizes[v]) for v in joined.difference(kept))
-        entries += _entries(kept, sizes)
-        widest = max(widest, len(joined))
-    # Gradients keep every intermediate and make one of the same size for the largest ones; in 64 bits where it must be.
-    return ContractionOrder(tuple(steps), tuple(scopes), tuple(open_logs), 3.0 * entries * 8, widest)
-
-
-def _entries(scope: tuple[int, ...], sizes: dict[int, int]) -> float:
-    product = 1.0
-    for variable in scope:
-        product *= sizes[variable]
-    return product
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +57,10 @@ def contracted(model: FactorGraph, local: Tensor, tables: list[Tensor], *, gradi
 
     `local` is packed, (size,); `tables` are (k_1, …, k_r, n), one for each group of factors.
     """
+    if gradients and local.dtype == torch.float64 and local.device.type == "cpu" and plan_of(model).bytes <= TINY:
+        quick = _small(model, local.detach(), [table.detach() for table in tables])
+        if quick is not None:
+            return quick
     dtypes = [local.dtype]
     if local.dtype != torch.float64 and local.device.type != "mps":  # which has no 64 bits
         dtypes.append(torch.float64)
@@ -128,6 +75,35 @@ def contracted(model: FactorGraph, local: Tensor, tables: list[Tensor], *, gradi
             break
     assert found is not None  # the log domain always answers
     return Contracted(found.log_z, tuple(g.to(local.dtype) for g in found.gradients))
+
+
+def _small(model: FactorGraph, local: Tensor, tables: list[Tensor]) -> Contracted | None:
+    """The same in numpy; None where tables are too wild for it."""
+    plan, packing = plan_of(model), model.packing
+    logs = [log.numpy() for log in _operands(model, local, tables, None, cut=False)]
+    tops = [float(log.max()) for log in logs]
+    if not all(map(math.isfinite, tops)):
+        return None
+    logs = [log - top for log, top in zip(logs, tops, strict=True)]
+    if not tame(logs, plan.open_logs[0] if plan.open_logs else 0.0):
+        return None
+    log_z, found = contracted_small([np.exp(log) for log in logs], plan.scopes, plan.steps)
+    if not found:
+        return Contracted(local.new_tensor(log_z), ())
+    single = alone(model)
+    marginals, at = np.zeros(packing.size), len(single)
+    for v, vector in zip(single, found[:at], strict=True):
+        marginals[packing.entries(np.array([v]), len(vector))[:, 0]] = vector
+    factors, heard = [], []
+    for group in model.groups:
+        joint = np.stack(found[at : at + group.count], -1)
+        at += group.count
+        factors.append(torch.from_numpy(joint))
+        heard += [joint.sum(tuple(o for o in range(group.order) if o != axis)).ravel() for axis in range(group.order)]
+    if heard:
+        home = _homes(model).numpy()
+        marginals[packing.cavity_entries[home]] = np.concatenate(heard)[home]
+    return Contracted(local.new_tensor(sum(tops) + log_z), (torch.from_numpy(marginals), *factors))
 
 
 def _tried(
@@ -159,22 +135,34 @@ def _sums_to_one(model: FactorGraph, marginals: Tensor) -> bool:
     return bool(((sums - 1).abs() <= most).all() & torch.isfinite(marginals).all())
 
 
-def _operands(model: FactorGraph, local: Tensor, tables: list[Tensor], shifts: Tensor | None) -> list[Tensor]:
-    """Log-tables in the order of `ContractionOrder.scopes`, without the states that local potentials forbid. `shifts`
-    (messages,) are taken from local potentials and given to factors: every assignment keeps its score.
+def _homes(model: FactorGraph) -> Tensor:
+    """Which messages (messages,) go from a variable to the first of its factors, which takes its local potential."""
+
+    def make() -> Tensor:
+        first = np.unique(model.packing.cavity_entries, return_index=True)[1]
+        found = np.zeros(model.packing.message_size, bool)
+        found[first] = True
+        return torch.as_tensor(found, device=model.device)
+
+    return model.structural(f"homes {model.device}", make)
+
+
+def _operands(
+    model: FactorGraph, local: Tensor, tables: list[Tensor], shifts: Tensor | None, *, cut: bool = True
+) -> list[Tensor]:
+    """Log-tables in the order of `ContractionOrder.scopes`. Each local potential is in one of the variable's factors;
+    `cut` leaves the states away that local potentials forbid. `shifts` (messages,) are taken from local potentials and
+    given to factors: every assignment keeps its score.
     """
+    packing = model.packing
     if shifts is not None:
-        local = local - model.packing.sum_incoming(shifts)
-        tables = [
-            _shifted(table, blocks) for table, blocks in zip(tables, model.packing.by_message(shifts), strict=True)
-        ]
-    vectors = [vector for block in model.packing.by_block(local) for vector in block.unbind(-1)]
-    place = {int(v): i for i, v in enumerate(model.packing.order)}
-    found = [vectors[place[v]] for v in range(model.variables)]
-    possible = [~vector.detach().isneginf() for vector in found]
-    left = {v: states.nonzero().squeeze(1) for v, states in enumerate(possible) if not bool(states.all())}
-    for table in tables:
-        found += list(table.unbind(-1))
+        local = local - packing.sum_incoming(shifts)
+    given = torch.where(_homes(model), packing.spread(local), 0.0)
+    given = given if shifts is None else given + shifts
+    found = [v for b, own in zip(packing.blocks, packing.by_block(local), strict=True) if not b.degree for v in own.T]
+    for table, blocks in zip(tables, packing.by_message(given), strict=True):
+        found += list(_shifted(table, blocks).unbind(-1))
+    left = _left(model, local.detach()) if cut else {}
     if not left:
         return found
     for number, scope in enumerate(plan_of(model).scopes):
@@ -182,6 +170,19 @@ def _operands(model: FactorGraph, local: Tensor, tables: list[Tensor], shifts: T
             if variable in left:
                 found[number] = found[number].index_select(axis, left[variable])
     return found
+
+
+def _left(model: FactorGraph, local: Tensor) -> dict[int, Tensor]:
+    """The states that are possible, of variables of which local potentials (size,) forbid some."""
+    blocked = local.isneginf()
+    if not bool(blocked.any()):
+        return {}
+    vectors = model.unpack(blocked)
+    return {
+        v: torch.as_tensor(np.flatnonzero(vector == 0), device=local.device)
+        for v, vector in enumerate(vectors)
+        if vector.any()
+    }
 
 
 @torch.no_grad()

@@ -22,8 +22,9 @@ from mrfstudio.engine.inference.algorithm import (
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.exact.contraction import contracted, plan_of
+from mrfstudio.engine.inference.exact.contraction import contracted
 from mrfstudio.engine.inference.exact.elimination import elimination_bytes
+from mrfstudio.engine.inference.exact.planning import FEW, LITTLE, plan_of
 from mrfstudio.engine.protocol.catalogue import number
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.runtime.memory import available_bytes, in_words
@@ -51,6 +52,10 @@ class Exact(Algorithm):
         reason = super().supports(model)
         if reason is not None or not isinstance(model, FactorGraph):
             return reason
+        if model.factors <= FEW and not self.memory:
+            plan = plan_of(model)
+            if plan.bytes <= LITTLE and plan.widest <= MOST_AXES:
+                return None
         limit = int(self.memory * 1e9) if self.memory else int(0.75 * available_bytes())
         # Elimination answers "far too large" in a moment where a contraction path of such a graph takes seconds.
         needed = model.structural("elimination", lambda: elimination_bytes(model, HOPELESS))

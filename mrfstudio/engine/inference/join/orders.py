@@ -26,8 +26,10 @@ from mrfstudio.engine.runtime.interruption import stop_if_interrupted
 
 EASY = 2.0**18
 """Entries of all tables together below which no better order is looked for."""
-COSTS = 1_200_000
-"""Neighbours looked at in all draws together, about, which takes about two seconds."""
+COSTS = 2_600_000
+"""Neighbours looked at in all draws together, about, which takes about a second."""
+PATIENCE, LEAST = 3.0, 0.3
+"""The search ends where it has looked at so many times what it took to find the best order, and at this part of all."""
 WORTH = 16.0
 """Entries of tables that are summed while one neighbour is looked at."""
 FRESH = 6
@@ -46,6 +48,8 @@ LARGE = 6000
 Near = list[int]
 """For each variable, by number, its neighbours as bits."""
 Cost = Callable[[Near, int], float]
+Weights = list[float] | None
+"""What an edge that is added costs is the product of these for its two ends; None where edges do not count."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,9 @@ def best_order(problem: Reduced, seed: int = 0, effort: float = 1.0) -> Order:
         if number == 1:
             search.along(_banded(search.near, search.left))
         elif number < FRESH:
-            search.draw((search.fill, search.plain_fill, search.size)[number % 3], 0.0)
+            search.draw(("fill", "plain", "size")[number % 3], 0.0)
         else:
-            search.draw(search.fill, NOISE, int(len(search.left) * search.random.uniform(0.0, LATEST)))
+            search.draw("fill", NOISE, int(len(search.left) * search.random.uniform(0.0, LATEST)))
         number += 1
     return search.best
 
@@ -101,7 +105,8 @@ class _Search:
         self.best: Order | None = None
         self.order: list[int] = []
         self.most = math.inf
-        self.looked = 0.0
+        self.looked = self.found = 0.0
+        """Neighbours looked at so far, and when the best order was found."""
         self.pace = 1 + len(self.variables) / 1000
         """How many times longer it takes where integers are long."""
 
@@ -112,7 +117,8 @@ class _Search:
             return False
         if self.best.width > HOPELESS:
             return number < 2
-        return number < 2 or self.looked < effort * min(COSTS, self.best.entries / WORTH)
+        most = effort * min(COSTS, self.best.entries / WORTH)
+        return number < 2 or self.looked < min(most, PATIENCE * self.found + LEAST * effort * COSTS)
 
     def begin(self) -> None:
         """Eliminate, once for all draws, variables whose neighbours are neighbours of each other already."""
@@ -135,38 +141,50 @@ class _Search:
             near[v] = 0
         self.left = [v for v in range(len(near)) if not gone[v]]
 
-    def draw(self, cost: Cost, noise: float, kept: int = 0) -> None:
+    def _kind(self, name: str) -> tuple[Cost, Weights]:
+        """How costs are counted, and what an edge costs."""
+        if name == "size":
+            return self.size, None
+        if name == "plain" or len(self.classes) == 1:
+            return self.plain_fill, [1.0] * len(self.near)
+        return self.fill, self.bits
+
+    def draw(self, name: str, noise: float, kept: int = 0) -> None:
         """The cheapest first, with costs that vary by a part of themselves, after so many of the best order so far."""
         near, draw = list(self.near), self.random.random
+        cost, weights = self._kind(name)
         order = self.order[:kept]
         width, entries = self.begun_width, self.begun_entries
         for v in order:
             bits = self.bits[v] + self.weight(near[v])
             width, entries = max(width, bits), entries + 2.0 ** min(bits, 1000.0)
             _join(near, v)
-        costs: dict[int, float] = {}
-        heap = []
-        for v in set(self.left).difference(order) if kept else self.left:
-            costs[v] = cost(near, v) * (1 + noise * draw())
-            heap.append((costs[v], draw(), v))
+        costs = {v: cost(near, v) for v in (set(self.left).difference(order) if kept else self.left)}
+        factors = {v: 1 + noise * draw() for v in costs}
+        keys = {v: factors[v] * each for v, each in costs.items()}
+        heap = [(each, draw(), v) for v, each in keys.items()]
         heapq.heapify(heap)
         while heap:
             stop_if_interrupted()
             each, _, v = heapq.heappop(heap)
-            if costs.get(v) != each:
+            if keys.get(v) != each:
                 continue  # eliminated, or its cost has changed since it was put here
-            del costs[v]
+            del keys[v]
             order.append(v)
             bits = self.bits[v] + self.weight(near[v])
             width, entries = max(width, bits), entries + 2.0 ** min(bits, 1000.0)
             if entries >= self.most:
                 return
             if width > HOPELESS:  # the rest by what it costs now, and nobody is joined any more
-                order += sorted(costs, key=lambda x: (costs[x], x))
+                order += sorted(keys, key=lambda x: (keys[x], x))
                 break
-            for x in _eliminate(near, v):
-                costs[x] = cost(near, x) * (1 + noise * draw())
-                heapq.heappush(heap, (costs[x], draw(), x))
+            others = self._spare(near, v, weights, costs)
+            for x in _join(near, v):
+                costs[x] = cost(near, x)
+                others.add(x)
+            for x in others:
+                keys[x] = factors[x] * costs[x]
+                heapq.heappush(heap, (keys[x], draw(), x))
         self._keep(order, width, max(entries, 2.0 ** min(width, 1000.0)))
 
     def along(self, order: list[int]) -> None:
@@ -184,7 +202,29 @@ class _Search:
     def _keep(self, order: list[int], width: float, entries: float) -> None:
         variables = tuple(self.variables[v] for v in (*self.begun, *order))
         self.order = list(order)
-        self.best, self.most = Order(variables, width, entries), entries
+        self.best, self.most, self.found = Order(variables, width, entries), entries, self.looked
+
+    def _spare(self, near: Near, v: int, weights: Weights, costs: dict[int, float]) -> set[int]:
+        """Edges that v's elimination adds are spared to all others that see both ends: lower their costs, say whose."""
+        changed: set[int] = set()
+        if weights is None:
+            return changed
+        around, further = near[v], 0
+        members = list(bits_of(around))
+        for x in members:
+            further |= near[x]
+        outside = further & ~around & ~(1 << v)
+        if outside.bit_count() > CROWD:
+            return changed
+        for x in members:
+            for y in bits_of(around & ~near[x] & (-2 << x)):
+                both = near[x] & near[y] & outside
+                spared = 2 * weights[x] * weights[y]
+                for w in bits_of(both):
+                    costs[w] -= spared
+                    changed.add(w)
+                self.looked += self.pace * (1 + both.bit_count() / 2)
+        return changed
 
     def weight(self, mask: int) -> float:
         """log2 of the entries of a table over these variables."""
@@ -194,14 +234,16 @@ class _Search:
 
     def fill(self, near: Near, v: int) -> float:
         """Twice the edges that eliminating a variable would add, each times the bits at both ends."""
-        if len(self.classes) == 1:
-            return self.plain_fill(near, v)
         around, bits, total = near[v], self.bits, 0.0
+        classes = [(each, mask) for each, own in self.classes if (mask := own & around)]
+        if len(classes) == 1:
+            return classes[0][0] ** 2 * self.plain_fill(near, v)
         for x in bits_of(around):
             strangers = around & ~near[x]
             if strangers != 1 << x:
-                total += bits[x] * (self.weight(strangers) - bits[x])
-        self.looked += self.pace * around.bit_count() * len(self.classes)
+                weight = sum(each * (strangers & mask).bit_count() for each, mask in classes)
+                total += bits[x] * (weight - bits[x])
+        self.looked += self.pace * around.bit_count() * (1 + len(classes)) / 2
         return total
 
     def plain_fill(self, near: Near, v: int) -> float:
@@ -245,27 +287,10 @@ def _banded(near: Near, left: list[int]) -> list[int]:
     return [left[int(number)] for number in reverse_cuthill_mckee(touching.tocsr(), symmetric_mode=True)]
 
 
-def _join(near: Near, v: int) -> tuple[list[int], bool]:
-    """Join v's neighbours and take v away; returns these, and whether that added any edge."""
-    around, strangers = near[v], False
+def _join(near: Near, v: int) -> list[int]:
+    """Join v's neighbours and take v away; returns these."""
+    around = near[v]
     members = list(bits_of(around))
     for x in members:
-        joined = (near[x] | around) & ~(1 << x)
-        strangers |= joined != near[x]
-        near[x] = joined & ~(1 << v)
-    return members, strangers
-
-
-def _eliminate(near: Near, v: int) -> list[int]:
-    """The same; returns whose costs may have changed."""
-    around = near[v]
-    members, strangers = _join(near, v)
-    if not strangers:
-        return members
-    further = 0
-    for x in members:
-        further |= near[x]
-    further &= ~around
-    if further.bit_count() > CROWD:
-        return members
-    return members + [x for x in bits_of(further) if (near[x] & around).bit_count() > 1]
+        near[x] = (near[x] | around) & ~(1 << x | 1 << v)
+    return members

@@ -136,7 +136,7 @@ def test_an_order_weighs_variables_by_their_states() -> None:
     problem = reduced(graph, graph.no_evidence())
     search = orders._Search(problem, random.Random(0))
     search.begin()
-    search.draw(search.plain_fill, 0.0)
+    search.draw("plain", 0.0)
     assert search.best is not None
     assert best_order(problem).entries < 0.6 * search.best.entries
 
