@@ -130,10 +130,9 @@ class Peer:
 
 def peers_folder() -> Path:
     """Where environments of peers lie."""
-    from platformdirs import user_cache_path
+    from mrfstudio.engine.tasks import arena_peers
 
-    named = os.environ.get("MRFSTUDIO_PEERS")
-    return Path(named) if named else user_cache_path("mrfstudio") / "peers"
+    return arena_peers.peers_folder()
 
 
 def compare(peer: Peer, task: Task) -> dict[str, Any]:

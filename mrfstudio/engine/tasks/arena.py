@@ -4,7 +4,8 @@
 
 A folder holds NAME.uai, NAME.uai.evid and NAME.uai.MAR, the files of the UAI competitions. Each run is a process of its
 own with the time as its limit; a graph without an answer counts as 1. Results go to a file, a line each: what is there
-already is not run again. Log Z is compared with NAME.uai.PR (log10 Z), else with an exact answer of some algorithm.
+already is not run again. pgmpy and libDAI answer beside where they are installed (`arena_peers.py`). Log Z is compared
+with NAME.uai.PR (log10 Z), else with an exact answer of some algorithm.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from mrfstudio.engine.files.distrust import parsed, regular_bytes
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.tasks import arena_peers
 
 GRACE = 10.0
 """Seconds on top of the limit for start-up, reading and writing, before a run is ended."""
@@ -47,6 +49,9 @@ def arena(
     if clock not in CLOCKS:
         raise StudioError(f"The clock is wall or processor, not {clock}.")
     graphs = graphs_of(Path(folder), only)
+    for name in algorithms:
+        if name in arena_peers.NAMES:
+            arena_peers.require(name)
     done = {_key(row): row for row in read_rows(Path(out))}
     rows = []
     for path in graphs:
@@ -104,12 +109,7 @@ def read_rows(path: Path) -> list[Row]:
 
 def _run(path: Path, algorithm: str, seconds: float, clock: str) -> Row:
     """One answer of `mrfstudio infer`, scored; an answer that does not come in time is none."""
-    command = [sys.executable, "-m", "mrfstudio", "infer", str(path), "--algorithm", algorithm, "--json", "-"]
-    evidence = path.with_name(path.name + ".evid")
-    if evidence.exists() and evidence.read_text(encoding="ascii").split()[:1] not in ([], ["0"]):
-        command += ["--evidence", str(evidence)]
-    if algorithm == "auto":
-        command += ["--seconds", str(seconds), "--clock", clock]
+    command = _command(path, algorithm, seconds, clock)
     most = math.ceil(seconds + GRACE)
     truth = read_marginals(path.with_name(path.name + ".MAR"))
     try:
@@ -131,6 +131,26 @@ def _run(path: Path, algorithm: str, seconds: float, clock: str) -> Row:
         "estimated_error": answer.get("estimated_error"),
         "converged": answer["converged"],
     }
+
+
+def _command(path: Path, algorithm: str, seconds: float, clock: str) -> list[str]:
+    """What prints the answer of one of our algorithms, or of a peer."""
+    evidence = path.with_name(path.name + ".evid")
+    if algorithm in arena_peers.NAMES:
+        return arena_peers.command(algorithm, path, _observed(evidence), seconds)
+    command = [sys.executable, "-m", "mrfstudio", "infer", str(path), "--algorithm", algorithm, "--json", "-"]
+    if _observed(evidence):
+        command += ["--evidence", str(evidence)]
+    if algorithm == "auto":
+        command += ["--seconds", str(seconds), "--clock", clock]
+    return command
+
+
+def _observed(path: Path) -> dict[int, int]:
+    """Variables and their states; of the two forms of the file the older has a 1 in front."""
+    words = [int(word) for word in path.read_text(encoding="ascii").split()] if path.exists() else []
+    pairs = words[2:] if len(words) % 2 == 0 else words[1:]
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def _timed(command: list[str], most: int, clock: str) -> tuple[subprocess.CompletedProcess[str], float]:

@@ -1,9 +1,9 @@
 """`auto`: the best answer in the time there is. Exact where that fits, else join graphs of growing size.
 
 What fits is judged by counting (`stages.py`), so the same graph gives the same plan everywhere. Each stage is a run of
-its own; the marginals of the last one that finished are the answer, and how far they are from the stage before and
-from the first is the estimate of their error. Where an exact stage takes its time, or clusters do, a quick one goes
-first, so that there is an answer whatever happens.
+its own; the marginals of the last one that finished are the answer. How far they are from the stage before and from the
+first, and more where that does not shrink, is the estimate of their error. Where an exact stage takes its time, or
+clusters do, a quick one goes first, so that there is an answer whatever happens.
 
 With a clock, looking for the next stage and the stage itself end where the time does.
 """
@@ -49,6 +49,10 @@ SEARCH = 4.0
 UNKNOWN = -1.0
 CALM, WILD = 0.01, 0.1
 """Residuals: an answer below the first is not given up for one above the second."""
+SLACK = 1.5
+"""By how many times itself the distance of answers is added to the estimate where it does not shrink: answers that
+share a mistake are nearer to each other than to the truth. Chosen so that grids and pedigrees are covered.
+"""
 DONE = -1
 """The number of the stage behind the last."""
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "processor": time.process_time}
@@ -116,9 +120,11 @@ class AutoState(State):
     began: float
     """When the run began, by the algorithm's clock."""
     error: float = UNKNOWN
-    """Mean Hellinger distance to the answer before or to the first join graph's, whichever is larger; 0 for an exact
-    answer, `UNKNOWN` before there are two.
+    """The mean Hellinger error that is expected (`expected_error`); 0 for an exact answer, `UNKNOWN` before there are
+    two.
     """
+    moved: float = UNKNOWN
+    """How far the answer is from the one before."""
     swing: float = 1.0
     """The residual at which the stage of the answer ended …"""
     moving: float = 1.0
@@ -275,10 +281,11 @@ def _finished(stage: Attempt, model: FactorGraph, evidence: Evidence, state: Aut
     if state.picked and wilder:
         return replace(state, error=max(state.error, hellinger(model, state.answer, answer)))
     error = 0.0 if stage.exact else UNKNOWN
+    moved = hellinger(model, state.answer, answer) if state.picked else UNKNOWN
     clusters = state.picked.startswith(JoinGraph.name)
     if not stage.exact and state.picked:
-        before = (state.answer, state.earliest) if clusters else (state.answer,)
-        error = max(hellinger(model, each, answer) for each in before)
+        furthest = max(moved, hellinger(model, state.earliest, answer)) if clusters else moved
+        error = expected_error(furthest, moved, state.moved)
     log_z = stage.algorithm.log_partition(model, evidence, inner)
     return replace(
         state,
@@ -288,10 +295,19 @@ def _finished(stage: Attempt, model: FactorGraph, evidence: Evidence, state: Aut
         finished=state.messages,
         source=state.stage,
         error=error,
+        moved=moved,
         picked=f"{stage.name}: {stage.why}",
         log_z=0.0 if log_z.value is None else log_z.value,
         log_z_kind="" if log_z.value is None else log_z.kind or "",
     )
+
+
+def expected_error(furthest: float, moved: float, before: float) -> float:
+    """The error to expect of an answer that is at most so far from earlier ones and has `moved` from the last; `before`
+    is what that one had moved, or `UNKNOWN`. Where steps become shorter, what is left is about the last of them.
+    """
+    shrinks = min(moved / before, 1.0) if before > 0 else 1.0
+    return min(furthest * (1 + SLACK * shrinks), 1.0)
 
 
 def _inner(stage: Attempt, state: AutoState) -> Carried:

@@ -141,6 +141,24 @@ def test_an_order_weighs_variables_by_their_states() -> None:
     assert best_order(problem).entries < 0.6 * search.best.entries
 
 
+def test_costs_that_are_lowered_are_those_that_counting_again_gives() -> None:
+    rng = np.random.default_rng(3)
+    cards = [int(k) for k in rng.integers(2, 5, 40)]
+    scopes = {tuple(sorted(rng.choice(40, 2, replace=False).tolist())) for _ in range(110)}
+    graph = FactorGraph.from_factors(cards, [(s, np.zeros([cards[v] for v in s])) for s in sorted(scopes)])
+    search = orders._Search(reduced(graph, graph.no_evidence()), random.Random(0))
+    near = list(search.near)
+    costs = {v: search.fill(near, v) for v in range(len(near))}
+    changed: set[int] = set()
+    for v in range(12):
+        changed |= search._spare(near, v, search.bits, costs)
+        for x in orders._join(near, v):
+            costs[x] = search.fill(near, x)
+        for x in range(v + 1, len(near)):
+            assert costs[x] == pytest.approx(search.fill(near, x)), (v, x)
+    assert changed
+
+
 def test_orders_get_better_with_effort() -> None:
     problem = reduced(graph := ising_grid(14, 14, seed=0), graph.no_evidence())
     found = [best_order(problem, effort=effort).entries for effort in (0.1, 20.0)]

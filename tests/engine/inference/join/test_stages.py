@@ -11,7 +11,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.join import auto, orders, stages
-from mrfstudio.engine.inference.join.auto import Auto, AutoState, hellinger, plan
+from mrfstudio.engine.inference.join.auto import UNKNOWN, Auto, AutoState, expected_error, hellinger, plan
 from mrfstudio.engine.inference.join.large_orders import smallest_first
 from mrfstudio.engine.inference.join.orders import along, best_order
 from mrfstudio.engine.inference.join.reduction import reduced
@@ -180,3 +180,9 @@ def test_residual_propagation_is_left_out_where_messages_have_settled(monkeypatc
         assert isinstance(state, AutoState)
         said.append(state.picked.split(":")[0])
     assert said == ["bp", "residual-bp"]
+
+
+def test_the_estimate_is_larger_where_answers_do_not_come_nearer_to_each_other() -> None:
+    assert expected_error(0.04, 0.04, UNKNOWN) == expected_error(0.04, 0.04, 0.04) == pytest.approx(0.1)
+    assert expected_error(0.04, 0.01, 0.04) == pytest.approx(0.055)
+    assert expected_error(0.9, 0.9, 0.5) == 1.0

@@ -59,7 +59,10 @@ class ArenaPage(QWidget):
         self.browse = QPushButton("Choose…")
         self.algorithms = QLineEdit(" ".join(FIRST))
         self.algorithms.setAccessibleName("Algorithms")
-        self.algorithms.setToolTip("Names with a space between them, such as auto bp gbp exact.")
+        self.algorithms.setToolTip(
+            "Names with a space between them, such as auto bp gbp exact. "
+            "pgmpy and libdai answer beside where they are installed."
+        )
         self.seconds = QDoubleSpinBox(minimum=0.1, maximum=86_400.0, value=20.0, decimals=1, suffix=" s")
         self.seconds.setAccessibleName("Seconds for each run")
         self.seconds.setToolTip("How long each algorithm may take on a graph.")
