@@ -110,6 +110,8 @@ class Algorithm(Parameters):
     """Whether one step gives the answer (exact inference)."""
     sampling: ClassVar[bool] = False
     """Whether the residual is an error of sampling: it may go up and down without anything diverging."""
+    staged: ClassVar[bool] = False
+    """Whether one way after another is tried: it ends by itself, and residuals before that say nothing."""
     marginals_only: ClassVar[bool] = False
     """Whether there are beliefs of variables alone: learning by marginals also needs those of factors."""
 

@@ -17,6 +17,8 @@ from mrfstudio.engine.protocol.commands.photographs import Label
 Status = Literal["idle", "running", "paused", "converged", "settled", "iteration limit", "diverging", "stopped"]
 """`idle`: nothing done yet. `stopped` means an error ended the run; `LaneFrame.message` says which. `diverging`: the
 residual has grown or oscillated for a while. `settled`: a plan of iterations is at its end and rests."""
+SO_FAR = "So far"
+"""How a message begins that is worth reading while a run goes on: it stays for a while."""
 
 NO_HINT = 255
 """What the layer `hints` holds where there is no hint."""

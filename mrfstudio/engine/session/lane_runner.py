@@ -148,7 +148,7 @@ class LaneRunner:
         assert lane.state is not None
         algorithm, tolerance = lane.algorithm, point.limits.tolerance
         evidence = self.evidence(point.document, lane.model)
-        at_limit = lane.done >= point.limit(lane)
+        at_limit = lane.done >= point.limit(lane) and not algorithm.staged
         remaining = algorithm.remaining(lane.state)
         if remaining is not None:  # a plan of levels, whose residual says nothing before its end
             if remaining and not at_limit:

@@ -82,7 +82,8 @@ class Lane:
         """Whether the residual has grown or oscillated since half of `WATCHED` iterations."""
         if self.algorithm.sampling or len(self.residuals) < WATCHED or min(self.residuals) < NOISE:
             return False
-        if self.algorithm.planned is not None:  # an optimiser's disagreements wait for the end of its plan
+        # An optimiser's disagreements wait for the end of its plan.
+        if self.algorithm.planned is not None or self.algorithm.staged:
             return False
         half = WATCHED // 2
         return math.fsum(self.residuals[half:]) > 0.99 * math.fsum(self.residuals[:half])

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from mrfstudio.engine.protocol.frames import LaneFrame, Status
+from mrfstudio.engine.protocol.frames import SO_FAR, LaneFrame, Status
 from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.elided import Elided
@@ -120,8 +120,8 @@ def sentence(status: Status, iteration: int, residual: float | None, message: st
     start = link.get(status, f"{status} at iteration {iteration}")
     if residual is not None and not math.isnan(residual):
         start = f"{start}, residual {short(residual)}"
-    # What the answer is worth, such as chains that disagree; while a run goes on it would only flicker.
-    return f"{start}. {message}" if message and status in link else start
+    # What the answer is worth, such as chains that disagree; while a run goes on most of it would only flicker.
+    return f"{start}. {message}" if message and (status in link or message.startswith(SO_FAR)) else start
 
 
 def short(number: float) -> str:

@@ -11,6 +11,7 @@ from mrfstudio.engine.files.sessions.session_file import load_session, save_sess
 from mrfstudio.engine.inference.join import stages
 from mrfstudio.engine.inference.join.auto import AutoState
 from mrfstudio.engine.protocol.commands import NewGraph, SetAlgorithm, SetEvidence, SetLimits, Step
+from mrfstudio.engine.protocol.frames import SO_FAR
 from mrfstudio.engine.workspaces.studio import Studio
 from tests.engine.helpers.sessions import run
 
@@ -66,3 +67,19 @@ def test_a_session_with_a_plan_half_done_is_saved_and_goes_on(
     assert isinstance(ends[1], AutoState)
     assert ends[0].source == 1
     np.testing.assert_array_equal(ends[0].answer, ends[1].answer)
+
+
+def test_a_plan_ends_by_itself_and_not_at_the_limit_of_iterations(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 11.0)
+    session = studio.session("graph")
+    session.apply(NewGraph("grid", {"rows": 12, "columns": 12}))
+    for command in (SetLimits(3, 1e-6), SetAlgorithm(0, "auto", {}), Step(13)):
+        session.apply(command)
+    lane = run(session)[-1].lanes[0]
+    assert lane.status in ("running", "paused")
+    assert lane.message.startswith(f"{SO_FAR} join-graph")
+    session.apply(Step(20))
+    assert run(session)[-1].lanes[0].status == "converged"

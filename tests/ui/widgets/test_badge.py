@@ -47,6 +47,7 @@ def test_the_badge_copes_with_what_is_not_known() -> None:
     assert sentence("idle", 0, None) == "nothing computed yet"
     assert sentence("converged", 1, None) == "converged in 1 iteration"
     assert sentence("running", 3, math.nan) == "running at iteration 3"
+    assert sentence("running", 3, math.nan, "So far bp.") == "running at iteration 3. So far bp."
     assert sentence("diverging", 3, math.inf).endswith("residual infinite")
     assert sentence("stopped", 3, None, "left the finite range") == "stopped at iteration 3: left the finite range"
 

@@ -78,7 +78,7 @@ def contracted(model: FactorGraph, local: Tensor, tables: list[Tensor], *, gradi
 
 
 def _small(model: FactorGraph, local: Tensor, tables: list[Tensor]) -> Contracted | None:
-    """The same in numpy; None where tables are too wild for it."""
+    """The same in numpy, in the shapes of `contracted`; None where tables are too wild for it."""
     plan, packing = plan_of(model), model.packing
     logs = [log.numpy() for log in _operands(model, local, tables, None, cut=False)]
     tops = [float(log.max()) for log in logs]

@@ -36,6 +36,7 @@ from mrfstudio.engine.inference.algorithm import (
 from mrfstudio.engine.inference.join.propagation import JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
 from mrfstudio.engine.protocol.catalogue import choice, integer, number
+from mrfstudio.engine.protocol.frames import SO_FAR
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.runtime.interruption import ending
 
@@ -64,6 +65,7 @@ class Auto(Algorithm):
 
     name = "auto"
     marginals_only = True
+    staged = True
     title = "The best in the time"
     summary = "Exact where that fits into the time, else join graphs of growing size; says what it picked and why."
 
@@ -97,7 +99,7 @@ class Auto(Algorithm):
         if not state.picked or state.error == 0:
             return state.picked and f"{state.picked[0].upper()}{state.picked[1:]}."
         error = "" if state.error == UNKNOWN else f", error about {state.error:.2g}"
-        return f"So far {state.picked}{error}."
+        return f"{SO_FAR} {state.picked}{error}."
 
 
 class OutOfTime(Exception):
