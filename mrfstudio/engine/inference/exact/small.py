@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ def contracted_small(tables: Sequence[Floats], scopes: Sequence[Scope], steps: S
 def _summed(picked: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
     """The product of tables, each in the shape of its scope, summed over the variables that are not kept."""
     letter: dict[int, int] = {}
-    given: list[Floats | list[int]] = []
+    given: list[Any] = []
     for table, scope in picked:
         given += [table, [letter.setdefault(v, len(letter)) for v in scope]]
     return np.asarray(np.einsum(*given, [letter[v] for v in kept]))
