@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
 import os
 import stat
 import warnings
@@ -100,6 +101,19 @@ def decode(content: Bytes, name: str = "The picture") -> DecodedPhotograph:
             except Exception as problem:  # decoders raise almost anything on damaged files
                 kind = type(problem).__name__
                 raise ImageError(f"{name} is damaged or cut short ({kind}): save the picture again.") from None
+
+
+def check_fits(content: Bytes, shape: tuple[int, ...], name: str) -> None:
+    """Refuse a photograph that has far more pixels than what lies on it (height, width), before it is unpacked.
+
+    Raises `ImageError`. A whole factor leaves at least a quarter of the pixels that may be.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with _identified(content.tobytes(), name) as image:
+            expected = min(image.width * image.height, LARGEST)
+    if 16 * math.prod(shape) < expected:
+        raise ImageError(f"its strokes do not fit its photograph {name}.")
 
 
 def colourfulness(rgb: Bytes) -> tuple[float, int]:

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -133,3 +134,30 @@ def test_a_second_picture_that_is_damaged_is_refused_in_one_sentence() -> None:
     data += bytes(6)  # a directory without entries
     with pytest.raises(ImageError, match="damaged"):
         decode(np.frombuffer(bytes(data), np.uint8), "two.tiff")
+
+
+def test_a_huge_photograph_under_a_few_strokes_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mrfstudio.engine.files.sessions.session_file import SessionFileError, load_session, save_session
+    from mrfstudio.engine.protocol.commands import SetPhotograph
+    from mrfstudio.engine.session.session import Session
+    from mrfstudio.engine.workspaces.photograph.workspace import MODEL, PhotographWorkspace
+
+    small = content(Image.new("RGB", (20, 15), RED), "PNG")
+    space = PhotographWorkspace()
+    document = space.photographed(SetPhotograph(small, "small"))
+    session = Session(space, MODEL, "cutout", document=document)
+    path = save_session(session, tmp_path / "a.mrfs")
+    with zipfile.ZipFile(path) as archive:
+        described, arrays = archive.read("session.json"), dict(np.load(io.BytesIO(archive.read("arrays.npz"))))
+    arrays["photograph"] = content(Image.new("RGB", (900, 800), RED), "PNG")
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("session.json", described)
+        archive.writestr("arrays.npz", buffer.getvalue())
+
+    monkeypatch.setattr(photographs, "decode", lambda *_: pytest.fail("it was unpacked"))
+    with pytest.raises(SessionFileError, match="strokes do not fit its photograph"):
+        load_session(path)

@@ -296,6 +296,10 @@ def _origin(runner: LaneRunner, described: dict[str, Any], arrays: dict[str, np.
         own = {key.removeprefix("graph "): array for key, array in arrays.items() if key.startswith("graph ")}
         document = replace(document, graph=Sketch.restored(described["graph"], own))
     if "photograph" in arrays:
+        if "strokes" in layers:
+            from mrfstudio.engine.files.photographs import check_fits  # Pillow: no other workspace needs it
+
+            check_fits(arrays["photograph"], layers["strokes"].shape, document.name)
         photo = photo_of(arrays["photograph"], document.name)
         document = replace(document, photo=photo, labels=checked_labels(described["labels"]))
     runner.workspace.check(document)
