@@ -40,6 +40,7 @@ from mrfstudio.engine.data.drawn.figures import (
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, DELETION, IN, OUT, SEEN
 from mrfstudio.engine.data.pictures.border_ownership import BorderData, BorderOwnership
 from mrfstudio.engine.families.contour_scores import segmentation_scores
+from mrfstudio.engine.families.grid.balance import weigh
 from mrfstudio.engine.families.grid.doubt import Likeness, calibrated, explained, settled
 from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
 from mrfstudio.engine.families.grid.levels import all_passes
@@ -53,7 +54,8 @@ from mrfstudio.engine.workspaces.segment.lines import thinned
 SEED = 77_000_000  # no training uses it
 OCTAVES = ((8, 16, 28), (16, 32, 48), (32, 64, 88), (64, 128, 168), (128, 200, 256))  # sizes from, to; canvas
 ITERATIONS = (15, 60, 100, 200, 500)
-PIXELS_AT_ONCE = 33_000
+PIXELS_AT_ONCE = 9_000
+AT_REST = 2e-5  # of messages with mean 1: rounding
 
 
 def draws(*key: int) -> np.random.Generator:
@@ -92,12 +94,19 @@ class Settling:
         self.done, self.messages = 0, None
         if start == "coarse":
             self.messages = all_passes(model, model.label_evidence(self.evidence), self.shape)
+        self.rests = False
 
     def log_beliefs(self, iterations: int) -> Tensor:
-        """Label log-beliefs (B, H, W, labels) after so many iterations, at least as many as before."""
-        model, more = self.model, iterations - self.done
-        self.messages = run_messages(model.potentials, self.states, self.shape, more, self.messages)
-        self.done = iterations
+        """Label log-beliefs (B, H, W, labels) after so many iterations, at least as many as before.
+
+        Once no message moves in ten iterations, more of them are left out.
+        """
+        while self.done < iterations and not self.rests:
+            more, old = min(10, iterations - self.done), self.messages
+            self.messages = run_messages(self.model.potentials, self.states, self.shape, more, old)
+            self.done += more
+            self.rests = more == 10 and old is not None and float((self.messages - old).abs().amax()) < AT_REST
+        model = self.model
         product = beliefs_of(self.messages, model.potentials)
         logs = torch.log(torch.stack([part.sum(0) for part in product.split(model.clones)]).clamp_min(1e-30))
         whole = torch.log_softmax(logs + model.label_evidence(self.evidence), 0)
@@ -381,14 +390,20 @@ def main() -> None:
     parser.add_argument("--figures", type=int, default=100, help="figures in each of the smaller octaves")
     parser.add_argument("--start", choices=("flat", "coarse"), default="coarse")
     parser.add_argument("--iterations", type=int, nargs="+", default=list(ITERATIONS))
-    parser.add_argument("--part", nargs="+", choices=tuple(PARTS), default=list(PARTS))
+    parser.add_argument("--part", nargs="*", choices=tuple(PARTS), default=list(PARTS))
     parser.add_argument("--digits", type=Path, help="a file of border data, such as border_ownership.npz")
     parser.add_argument("--photographs", type=Path, help="a folder of photographs, for `doubt`")
     parser.add_argument("--calibrate", action="store_true", help="find the limits of `doubt` again")
+    parser.add_argument("--weigh", type=float, nargs=3, metavar="NATS", help="for CONTOUR, OUT and IN, before all else")
+    parser.add_argument("--known", type=Path, nargs="+", default=[], help="results (--json) of other parts, to write")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the model again, with what was measured")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model, results = open_model(options.model, "grid"), {}
+    if options.weigh:
+        weigh(model, options.weigh)
+    for file in options.known:
+        results |= json.loads(file.read_text())
     torch.set_flush_denormal(True)
     with torch.no_grad():
         for name in options.part:

@@ -61,6 +61,11 @@ class State:
     remembered: ClassVar[tuple[str, ...]] = ()
     """Fields that a run can go on without: they may have any size, and files of older versions lack them."""
 
+    @property
+    def preparing(self) -> bool:
+        """Whether its step prepared a start: residuals of such steps do not compare with each other."""
+        return False
+
 
 @dataclass(frozen=True)
 class LogPartition:

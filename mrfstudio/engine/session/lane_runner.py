@@ -139,7 +139,7 @@ class LaneRunner:
             return _stopped(lane, f"Iteration {iteration} left the range of finite numbers at {where}; try damping.")
         done = lane.done + 1
         status, message = self.judged(point, replace(lane, state=state, done=done))
-        residuals = (*lane.residuals, residual)[-WATCHED:]
+        residuals = (residual,) if state.preparing else (*lane.residuals, residual)[-WATCHED:]
         step = dict(state=state, previous=lane.state, iteration=iteration, done=done, residuals=residuals)
         return replace(lane, **cast("dict[str, Any]", step), status=status, message=message, edited=False)
 

@@ -59,7 +59,7 @@ class Lane:
     status: Ending = "running"
     message: str = ""
     residuals: tuple[float, ...] = ()
-    """The last ones since `base`."""
+    """The last ones since `base`; of steps that prepare a start, the last one alone."""
     edited: bool = False
     """Whether evidence changed since the last step."""
 

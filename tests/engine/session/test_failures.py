@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.commands import (
     AddNoise,
@@ -158,3 +159,11 @@ def test_a_run_that_does_not_settle_is_called_diverging() -> None:
     assert last(session).lanes[0].status == "diverging"
     session.apply(SetParameter(0, "damping", 0.6))
     assert last(session).lanes[0].status in ("converged", "iteration limit")
+
+
+def test_steps_that_prepare_a_start_are_never_called_diverging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(State, "preparing", True)
+    session = graph_session(playing=True, iterations=80, model="frustrated")
+    lane = last(session).lanes[0]
+    assert lane.status == "iteration limit"
+    assert lane.residual is not None

@@ -58,13 +58,19 @@ class GridMessages(State):
     """Messages (directions, S, N) with mean 1 over the states, see `grid_kernel`.
 
     With a coarse start also where the pass over smaller copies of the canvas is (`levels`): how many steps ago it
-    began, and messages and label evidence of every copy, from the largest to the smallest.
+    began, whether the last step was one of it, and messages and label evidence of every copy, from the largest to the
+    smallest.
     """
 
-    remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies")
+    remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies", "passing")
     messages: Tensor
     in_pass: int = 0
     copies: tuple[Tensor, ...] = ()
+    passing: bool = False
+
+    @property
+    def preparing(self) -> bool:
+        return self.passing
 
     def copy(self, level: int) -> LevelMessages:
         """The canvas halved `level` times."""
@@ -103,7 +109,8 @@ class GridBeliefPropagation(Kernel):
             raise Interrupted(replace(state, partial=interrupted.state)) from None
         residual = change / model.states
         messages = _damped(proposal, old, algorithm.damping) if algorithm.damping else proposal
-        return GridMessages(state.iteration + 1, residual, messages, state.in_pass + (here is not None))
+        passing = here is not None
+        return GridMessages(state.iteration + 1, residual, messages, state.in_pass + passing, passing=passing)
 
     def resume(
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
@@ -157,7 +164,7 @@ class GridBeliefPropagation(Kernel):
                     state = state.with_copy(level - 1, finer._replace(messages=joined))
                 else:
                     state = replace(state, messages=joined, copies=())
-        return replace(state, in_pass=state.in_pass + 1)
+        return replace(state, in_pass=state.in_pass + 1, passing=True)
 
     def _proposal(
         self,

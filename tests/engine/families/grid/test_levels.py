@@ -195,3 +195,15 @@ def test_small_images_begin_flat_whatever_is_asked() -> None:
     first = flat.step(model, evidence, flat.init(model, evidence))
     same = coarse.step(model, evidence, coarse.init(model, evidence))
     assert torch.equal(flat.beliefs(model, evidence, first), coarse.beliefs(model, evidence, same))
+
+
+def test_steps_prepare_until_the_passes_are_over() -> None:
+    model, bp = GridMRF((3, 1, 1), start="coarse"), BeliefPropagation()
+    evidence = model.evidence_from_image(torch.ones(48, 48).numpy())
+    steps, state, found = len(plan(level_count(model.shape_of(evidence)))), bp.init(model, evidence), []
+    for _ in range(steps + 3):
+        state = bp.step(model, evidence, state)
+        found.append(state.preparing)
+    assert found == [True] * steps + [False] * 3
+    resumed = bp.step(model, evidence, bp.resume(model, evidence, state))
+    assert resumed.preparing
