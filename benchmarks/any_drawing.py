@@ -40,7 +40,7 @@ from mrfstudio.engine.data.drawn.figures import (
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, DELETION, IN, OUT, SEEN
 from mrfstudio.engine.data.pictures.border_ownership import BorderData, BorderOwnership
 from mrfstudio.engine.families.contour_scores import segmentation_scores
-from mrfstudio.engine.families.grid.balance import weigh
+from mrfstudio.engine.families.grid.balance import surplus, weigh
 from mrfstudio.engine.families.grid.doubt import Likeness, calibrated, explained, settled
 from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
 from mrfstudio.engine.families.grid.levels import all_passes
@@ -402,6 +402,7 @@ def main() -> None:
     model, results = open_model(options.model, "grid"), {}
     if options.weigh:
         weigh(model, options.weigh)
+    print(f"On an empty canvas IN beats OUT by {surplus(model):.2f} nats a pixel.")
     for file in options.known:
         results |= json.loads(file.read_text())
     torch.set_flush_denormal(True)
