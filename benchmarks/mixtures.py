@@ -48,7 +48,11 @@ CLOUDS = {
         "debiased": True,
     },
 }
-PRINTED = {"letter": {1: 0.9459, 20: 0.9674}, "satimage": {1: 0.8900, 20: 0.9160}}
+COMPONENTS = (1, 2, 3, 4, 10, 20)
+PRINTED = {
+    "satimage": (0.8900, 0.8975, 0.9045, 0.9085, 0.9105, 0.9160),
+    "letter": (0.9459, 0.9513, 0.9578, 0.9581, 0.9657, 0.9674),
+}
 TESTED = {"letter": 4000, "satimage": 2000}
 
 
@@ -104,7 +108,11 @@ def in_clouds(made: np.ndarray) -> Found:
 
 
 def classes(path: str, which: str, components: int) -> Found:
-    """Accuracy by class densities, GenMM with as many components a class."""
+    """Accuracy by class densities, GenMM with as many components a class.
+
+    Every tenth item of a class is not learned from: it chooses the state that is kept, so that more components do not
+    only overfit more.
+    """
     x, y = read_rda(path)
     tested = TESTED[which]
     train_x, test_x, train_y, test_y = x[:-tested], x[-tested:], y[:-tested], y[-tested:]
@@ -115,7 +123,9 @@ def classes(path: str, which: str, components: int) -> Found:
     began, scores = time.process_time(), []
     for label in sorted(set(train_y)):
         own = torch.from_numpy(train_x[train_y == label].astype(np.float32))
-        model = flows(TrainingData(TensorSource(x=own)), components, epochs=80.0)
+        held = torch.arange(len(own)) % 10 == 0
+        data = TrainingData(TensorSource(x=own[~held]), TensorSource(x=own[held]))
+        model = flows(data, components, epochs=40.0)
         with torch.no_grad():
             found = model.log_density(torch.from_numpy(test_x.astype(np.float32))).numpy()
         scores.append(found + np.log(len(own)))
@@ -168,11 +178,11 @@ def page(kept: Kept) -> str:
     lines += ["", "## Classes by densities (thesis, Table 6.2)", ""]
     lines += ["| data, components | print | here | CPU s |", "| --- | --- | --- | --- |"]
     for which, printed in PRINTED.items():
-        for components in (1, 3):
+        for components, told in zip(COMPONENTS, printed, strict=True):
             found = kept.get(f"{which} {components}")
             if found is not None:
-                told = printed.get(components, "–")
-                lines.append(f"| {which}, {components} | {told} | {found['accuracy']:.4f} | {found['seconds']:.0f} |")
+                cells = f"{told:.4f} | {found['accuracy']:.4f} | {found['seconds']:.0f}"
+                lines.append(f"| {which}, {components} | {cells} |")
     lines += ["", WHY, "", "## Digits with a learned cost (EOTGAN)", ""]
     lines += ["| cost | W to held-out digits | W of other digits | CPU s |", "| --- | --- | --- | --- |"]
     for name in ("digits, pixels", "digits, learned"):
@@ -183,8 +193,8 @@ def page(kept: Kept) -> str:
 
 
 WHY = (
-    "Why they differ: [Liu20] trains 300 epochs of a structure it does not give, up to 20 components; these are 80 "
-    "epochs of four small couplings, with half a unit of noise on whole numbers."
+    "Why they differ: [Liu20] trains 300 epochs of a structure it does not give; these are 40 epochs of four small "
+    "couplings, with half a unit of noise on whole numbers, and a tenth of each class chooses the state that is kept."
 )
 PLANE = {
     **{f"{n} Gaussians": ("gaussians", n) for n in GAUSSIANS},
@@ -209,11 +219,11 @@ def main() -> None:
     for which in ("satimage", "letter"):
         path = getattr(options, which)
         if path:
-            work |= {f"{which} {k}": lambda p=path, w=which, c=k: classes(p, w, c) for k in (1, 3)}
+            work |= {f"{which} {k}": lambda p=path, w=which, c=k: classes(p, w, c) for k in COMPONENTS}
     if options.digits:
         work |= {"digits, pixels": lambda: digits(0), "digits, learned": lambda: digits(16)}
     for name, measure in work.items():
-        if kept.get(name) is None and name.startswith(options.only):
+        if kept.get(name) is None and options.only in ("", name):
             kept.add(name, measure())
             print(name, kept.get(name), flush=True)
 

@@ -13,6 +13,8 @@ FINER = 4
 """Pixels for each cell in each direction."""
 LEVELS = (0.01, 0.05, 0.15, 0.35, 0.65)
 """Where lines of equal density lie, as parts of the highest."""
+LOWEST = 1e-9
+"""Densities below this part of the highest are all the same."""
 HUES = (2, 0, 3, 4, 6, 5, 7)
 """Colours of labels that are told apart easily, in order; the grey one is left out."""
 SHADES = 6
@@ -50,17 +52,19 @@ def contours(picture: PlanePicture) -> PlotShapes:
 def level_lines(density: np.ndarray) -> np.ndarray:
     """Lines of equal density of (rows, columns) cells: (n, 4) from x, y to x, y, as parts of the window.
 
-    Between the middles of four cells lie two triangles, in each of which the density is flat: where one corner is on
-    the other side of a level than the two others, a line cuts it off.
+    Between the middles of four cells lie two triangles, in each of which the logarithm of the density is flat: where
+    one corner is on the other side of a level than the two others, a line cuts it off. Without the logarithm the lines
+    around a narrow ridge would be stairs.
     """
     rows, columns = density.shape
     y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
-    corners = np.stack([x, y, density / max(float(density.max()), 1e-30)], -1)
+    height = np.log(np.maximum(density / max(float(density.max()), 1e-30), LOWEST))
+    corners = np.stack([x, y, height], -1)
     here, right, above, across = corners[:-1, :-1], corners[:-1, 1:], corners[1:, :-1], corners[1:, 1:]
     triangles = np.concatenate(
         [np.stack(three, 2).reshape(-1, 3, 3) for three in ((here, right, across), (here, above, across))]
     )
-    return np.concatenate([_cut(triangles, level) for level in LEVELS])
+    return np.concatenate([_cut(triangles, float(np.log(level))) for level in LEVELS])
 
 
 def _cut(triangles: np.ndarray, level: float) -> np.ndarray:
