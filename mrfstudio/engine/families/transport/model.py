@@ -59,12 +59,15 @@ class Generator(NamedTensors):
         return self._network(noise, "in", "mid", "out")
 
     def features(self, points: Tensor) -> Tensor:
-        """What the cost compares: points (N, D) themselves, or learned features (N, F) within a ball of radius 1."""
+        """What the cost compares: points (N, D), and beside them learned features (N, F) within a ball of radius 1.
+
+        Features alone cost the same everywhere far from the data, and nothing leads back from there.
+        """
         if not self.learns_cost:
             return points
         found = self._network(points, "feature_in", "feature_mid", "feature_out")
         # Bounded, so that the cost cannot be raised without end by stretching.
-        return found / (1 + found.square().sum(-1, keepdim=True)).sqrt()
+        return torch.cat([points, found / (1 + found.square().sum(-1, keepdim=True)).sqrt()], -1)
 
     def _network(self, h: Tensor, first: str, second: str, last: str) -> Tensor:
         """Two layers with ReLU and a linear one, by the names of their tensors: h (N, into) → (N, out)."""
@@ -89,7 +92,7 @@ class TransportPlan(ModelPlan):
     noise: int = integer(2, "Numbers of noise that a point is made of.", low=1, high=256)
     width: int = integer(128, "Width of the network.", low=1, high=2048)
     features: int = integer(
-        0, "Dimensions of a learned cost (EOTGAN); 0 compares the points themselves.", low=0, high=1024, advanced=True
+        0, "Dimensions that a learned cost adds (EOTGAN); 0 compares the points alone.", low=0, high=1024, advanced=True
     )
 
     @classmethod
