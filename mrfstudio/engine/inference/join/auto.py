@@ -50,7 +50,7 @@ SEARCH = 4.0
 UNKNOWN = -1.0
 CALM, WILD = 0.01, 0.1
 """Residuals: an answer below the first is not given up for one above the second."""
-SLACK = 1.5
+SLACK = 2.0
 """By how many times itself the distance of answers is added to the estimate where it does not shrink: answers that
 share a mistake are nearer to each other than to the truth. Chosen so that grids and pedigrees are covered.
 """
