@@ -108,7 +108,7 @@ def test_soft_hints_weigh_by_their_strength(model: GridMRF) -> None:
     seen = drawn(labels)
     seen[12:29, 24:] = 1  # a quarter is missing: what the drawing means is open
     shares = []
-    for strength in (0.5, 1.0, 2.0):
+    for strength in (0.5, 0.75, 1.0):
         log = model.evidence_from_image(seen).log_potentials.clone()
         log[18:23, 16:21, OUT] += strength
         shares.append(float(inside(model, Evidence(log))[labels == IN].mean()))
