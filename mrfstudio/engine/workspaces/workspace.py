@@ -122,13 +122,15 @@ class Workspace:
 
     def check(self, document: Document) -> None:
         """Raise `StudioError` if a document, read from a file, is none of this workspace."""
+        if max(document.shape) > self.largest_side:  # before anything of that size is made
+            raise StudioError(f"its document has a size {document.shape} that {self.name} does not know.")
         blank = blank_document(self.layers, document.shape)
         for name, like in blank.layers.items():
             array = document.layers.get(name)
             if array is None or (array.shape, array.dtype) != (like.shape, like.dtype):
                 raise StudioError(f"its layer {name!r} is missing or has another form than {like.dtype} {like.shape}.")
-        if document.layers.keys() != blank.layers.keys() or max(document.shape) > self.largest_side:
-            raise StudioError(f"its document has layers or a size {document.shape} that {self.name} does not know.")
+        if document.layers.keys() != blank.layers.keys():
+            raise StudioError(f"its document has layers that {self.name} does not know.")
         truth = document.truth
         if truth is not None and (truth.shape != document.shape or truth.dtype != np.uint8):
             raise StudioError("its truth has another size than its picture.")

@@ -12,6 +12,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mrfstudio.engine.data.dataset import DataError, dataset_class
@@ -25,6 +26,7 @@ from mrfstudio.engine.files.model_file import ModelFileError, save_model
 from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.files.sessions.typed import made
 from mrfstudio.engine.protocol.commands import Paint
+from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.registry import MODELS
 from mrfstudio.engine.training.runs.store import RunStore
 
@@ -138,3 +140,12 @@ def test_what_a_killed_writer_left_goes_and_what_a_living_one_writes_stays(tmp_p
         temporary.write_text("whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a.txt", fresh.name, mine.name, other.name])
     sweep(tmp_path / "nowhere")
+
+
+def test_the_size_of_a_document_is_looked_at_before_layers_are_made() -> None:
+    from mrfstudio.engine.session.document import Document
+    from mrfstudio.engine.workspaces.segment.workspace import SegmentWorkspace
+
+    wide = np.broadcast_to(np.zeros((), np.uint8), (10**6, 10**6))  # takes one byte
+    with pytest.raises(StudioError, match="a size"):
+        SegmentWorkspace().check(Document({"observed": wide}, None, "wide"))
