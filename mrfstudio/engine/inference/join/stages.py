@@ -50,6 +50,8 @@ ROUNDS = 100
 """Iterations of belief propagation at most, where it goes first."""
 ENOUGH = 4
 """Iterations of a stage after which its marginals count, where the time is over before it has ended."""
+SURE = 1.25
+"""Times of the whole time that an exact stage may take as counted: one that is ended by the clock leaves nothing."""
 QUICK = 1.0
 """Seconds that an exact stage may take without a quicker answer in front of it …"""
 BEFORE = 0.1
@@ -165,7 +167,8 @@ class Stages:
 
     def _exactly(self) -> None:
         """Whether an exact way fits; else, or before it, clusters are looked at."""
-        self.best = exact_stage(self.model, self.evidence, self.seed, self.effort, self.counted)
+        most = min(self.counted, SURE * self.seconds)
+        self.best = exact_stage(self.model, self.evidence, self.seed, self.effort, most)
         if self.best is not None and (self.made or self.best.whole <= min(QUICK, self.seconds / 10)):
             self.made.append(self.best)
             return
