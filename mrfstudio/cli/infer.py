@@ -128,7 +128,8 @@ def taken(algorithm: Sequence[Field]) -> set[str]:
 
 def _print_marginals(result: dict[str, Any]) -> None:
     residual = "" if result["residual"] is None else f", residual {result['residual']:.2e}"
-    print(f"{result['algorithm']}: {result['ending']} after {result['iterations']} iterations{residual}")
+    count = result["iterations"]
+    print(f"{result['algorithm']}: {result['ending']} after {count} iteration{'s' * (count != 1)}{residual}")
     if result.get("picked"):
         error = result["estimated_error"]
         doubt = "" if error is None else f"; estimated error {error:.2g}" if error else ", so the answer is exact"

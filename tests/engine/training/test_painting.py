@@ -103,5 +103,5 @@ def test_damaged_points_beside_a_model_are_refused_in_one_sentence(tmp_path: Pat
         path.write_text("no points")
     else:
         np.savez(path, x=np.full((9, 3) if spoiled == "shape" else (9, 2), np.nan if spoiled == "nan" else 0.0))
-    with pytest.raises(TrainingError, match="are damaged: remove it"):
+    with pytest.raises(TrainingError, match="are damaged: remove that file and resume again"):
         kept(model, data)

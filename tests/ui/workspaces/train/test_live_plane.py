@@ -69,7 +69,10 @@ def test_the_plane_moves_between_snapshots_answers_the_brush_and_rests_where_one
 
     studio.qtbot.waitUntil(emptied, timeout=LONG)
 
+    studio.qtbot.waitUntil(lambda: len(workspace.snapshots.steps) >= 2, timeout=LONG)  # the newest one is followed
     workspace.snapshots.go_near(0)
+    first = workspace.snapshots.steps[0]
+    studio.qtbot.waitUntil(lambda: workspace.shown_run.snapshot.step == first, timeout=LONG)
     studio.qtbot.waitUntil(lambda: canvas.picture is workspace.shown_run.snapshot.plane, timeout=LONG)
     old, count, reached = canvas.picture, len(seen), workspace.series[workspace.active.run].last_step
     studio.qtbot.waitUntil(lambda: workspace.series[workspace.active.run].last_step > reached + 50, timeout=LONG)
