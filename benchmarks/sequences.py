@@ -79,6 +79,7 @@ def sentences(text: str, form: str, learner: str, options: dict[str, Any]) -> Fo
         )  # fmt: skip
         seconds = time.process_time() - began
         found = evaluate_model(out, f"text:{text}", **TEXT)
+    del found["model"], found["data"]  # paths of this machine
     return {**found, "seconds": seconds, "kept_step": trained["kept_step"]}
 
 
