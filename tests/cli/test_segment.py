@@ -210,3 +210,12 @@ def test_training_writes_a_model_that_segment_takes(tmp_path: Path, capsys: Capt
     result = answer(capsys, "segment", image, "--model", out, "--json", "-")
     assert result["iterations"] == 15
     assert json.loads((tmp_path / "mine.curves.json").read_text())
+
+
+def test_a_drawing_of_thick_lines_is_doubted_and_the_same_thinned_is_not(tmp_path: Path, capsys: Capture) -> None:
+    rows, columns = np.mgrid[:96, :96]
+    thick = np.abs(np.hypot(rows - 48, columns - 48) - 26) < 2.5
+    Image.fromarray(np.where(thick, 0, 255).astype(np.uint8)).save(tmp_path / "ring.png")
+    asked = ["segment", tmp_path / "ring.png", "--json", "-"]
+    assert "unlike what the model learned" in answer(capsys, *asked)["said"]
+    assert answer(capsys, *asked, "--thin")["said"] is None

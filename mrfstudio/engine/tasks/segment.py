@@ -76,6 +76,7 @@ def segment_contours(
     with torch.inference_mode():
         outcome = run(bp, trained, evidence, limits, on_step=on_step)
         beliefs = trained.label_beliefs(bp.beliefs(trained, evidence, outcome.state)).cpu().numpy()
+        doubt = contours_of(trained).unlike(trained, evidence, outcome.state)
     labels = beliefs.argmax(-1).astype(np.uint8)
     if out is not None:
         write_labels(out, labels)
@@ -93,7 +94,7 @@ def segment_contours(
         "mean_certainty": float(beliefs.max(-1).mean()),
         "out": str(out) if out is not None else None,
         "seconds": time.perf_counter() - started,
-        "said": what_was_reduced(image) or None,
+        "said": " ".join(filter(None, (what_was_reduced(image), doubt))) or None,
     }
 
 
