@@ -206,7 +206,7 @@ def main() -> None:
     before = load()
     about = [
         f"Made by `benchmarks/scaling.py {options.part}` on {os.cpu_count()} cores; load before it {before:.1f}. Two "
-        f"processes that share nothing but the machine get {ceiling():.2f} times the work of one done.",
+        f"processes that share nothing but the\nmachine get {ceiling():.2f} times the work of one done.",
         "",
     ]
     if options.part == "training":
