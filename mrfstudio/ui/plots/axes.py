@@ -66,8 +66,9 @@ def thinned(x: np.ndarray, y: np.ndarray, columns: int) -> tuple[np.ndarray, np.
     """
     if len(x) <= 4 * columns or columns < 1:
         return x, y
-    column = np.minimum(((x - x[0]) / (x[-1] - x[0]) * columns).astype(np.intp), columns - 1)
-    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    # Where columns begin is looked up, not asked of every point: curves of very many are drawn while points arrive.
+    begins = np.searchsorted(x, np.linspace(x[0], x[-1], columns, endpoint=False))
+    starts = begins[np.diff(begins, append=len(x)) > 0]
     ends = np.append(starts[1:], len(x)) - 1
     low, high = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
     if len(x) >= DENSE * columns:

@@ -41,6 +41,12 @@ class PlotLine:
     """Whether heading and legend name it; a line that only accompanies another does not."""
     smoothed: bool = True
     """Whether the slider smooths it."""
+    ends: Range | None = None
+    """The smallest and the largest y, where somebody keeps them: not to be looked for at every new point."""
+
+    @property
+    def extremes(self) -> Range:
+        return (float(self.y.min()), float(self.y.max())) if self.ends is None else self.ends
 
 
 @dataclass(frozen=True, eq=False)

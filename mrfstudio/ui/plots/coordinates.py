@@ -23,6 +23,7 @@ class Coordinates(QWidget):
         super().__init__(parent)
         self.content = content
         self.log_x = self.log_y = False
+        self.smallest = SMALLEST
         self.smoothing = 0.0
         self.fits = True
         """Whether heights follow what is in sight: wheel and drag then move along the horizontal axis alone."""
@@ -48,7 +49,7 @@ class Coordinates(QWidget):
         """Show the same part in the same way, and go on doing so where nobody zooms."""
         self.owner = other
         self.log_x, self.log_y, self.smoothing, self.fits = other.log_x, other.log_y, other.smoothing, other.fits
-        self.axes, self.inverted = other.axes, other.inverted
+        self.axes, self.inverted, self.smallest = other.axes, other.inverted, other.smallest
         self.square, self.same_scale = other.square, other.same_scale
         self.whole_numbers, self.units = other.whole_numbers, other.units
 
@@ -160,10 +161,10 @@ class Coordinates(QWidget):
         return [line for line in self.content.lines if line.key not in self.content.hidden and len(line.x)]
 
     def across(self, x: np.ndarray) -> np.ndarray:
-        return _log(x) if self.log_x else x
+        return np.log10(np.maximum(x, self.smallest)) if self.log_x else x
 
     def upwards(self, y: np.ndarray) -> np.ndarray:
-        return _log(y) if self.log_y else y
+        return np.log10(np.maximum(y, self.smallest)) if self.log_y else y
 
     # Views ------------------------------------------------------------------------------------------------------------
 
@@ -225,10 +226,6 @@ class Coordinates(QWidget):
             rise = by.y() / area.height() * (high - low) * (-1 if self.inverted else 1)
             self.zoom_y = (low + rise, high + rise)
         self.refresh()
-
-
-def _log(values: np.ndarray) -> np.ndarray:
-    return np.log10(np.maximum(values, SMALLEST))
 
 
 def _inside(x: np.ndarray, span: Range) -> slice:

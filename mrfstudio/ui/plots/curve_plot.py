@@ -105,20 +105,20 @@ class CurvePlot(Plot):
 
     def lines_of(self, lane: int, series: Series) -> list[PlotLine]:
         """The lines of a lane: one, or with companions."""
-        _, y = series.known(self.measure.name)
-        x = series.along(self.content.across, self.measure.name)
+        x, y = series.known(self.measure.name, self.content.across)
         title = f"{LETTERS[lane % len(LETTERS)]} {self.series.titles.get(lane, '')}".strip()
-        signed = y if self.measure.sign == 1 else y * self.measure.sign
-        return [PlotLine(lane, title, x, signed, lane_paint(lane), lane)]
+        sign, ends = self.measure.sign, series.ends(self.measure.name)
+        low, high = ends if sign > 0 else (sign * ends[1], sign * ends[0])
+        return [PlotLine(lane, title, x, y if sign == 1 else y * sign, lane_paint(lane), lane, ends=(low, high))]
 
     def grow(self) -> None:
         """Make room for all that is shown."""
         whole = self.whole_numbers
         for line in self.lines():
-            y = self.upwards(line.y)
+            low, high = self.upwards(np.array(line.extremes)).tolist()
             reach = float(line.x[-1])
             self.end = max(self.end, next_end(int(reach)) if whole else reach * 1.25 if reach > self.end else 0.0)
-            self.range = roomy(self.range, float(y.min()), float(y.max()), whole=self.log_y)
+            self.range = roomy(self.range, low, high, whole=self.log_y)
         if self.level is not None and self.has_data:
             level = float(self.upwards(np.array([self.level[1]]))[0])
             self.range = roomy(self.range, level, level)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QTimer
 
 NAME = "pyqtgraph"
-DRAWS = "mrfstudio.ui.plots.body"
+DRAWS = "mrfstudio.ui.plots.drawing.body"
 _deferred = False
 _waiting: list[Callable[[], None]] = []
 

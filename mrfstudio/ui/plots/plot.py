@@ -11,6 +11,7 @@ keys        + and - zoom, arrows pan, Home resets, Enter enlarges, Shift+F10 or 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -27,19 +29,21 @@ from PySide6.QtGui import (
     QShowEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from mrfstudio.ui.plots import loading
-from mrfstudio.ui.plots.content import Content, Crosshair
-from mrfstudio.ui.plots.coordinates import SMALLEST, Coordinates
+from mrfstudio.ui.plots.content import Content, Crosshair, Range
+from mrfstudio.ui.plots.coordinates import Coordinates
+from mrfstudio.ui.plots.drawing.looks import Dress, View
 from mrfstudio.ui.plots.heading import paint_heading
 from mrfstudio.ui.plots.pace import PlotPace
+from mrfstudio.ui.plots.tip import ValueTip
 from mrfstudio.ui.style.colours import colours_of
 from mrfstudio.ui.style.theme import px, unit_of
 from mrfstudio.ui.widgets.pages import host_of
 
 if TYPE_CHECKING:
-    from mrfstudio.ui.plots.body import Body, View
+    from mrfstudio.ui.plots.drawing.body import Body
 
 NOTCH = 120.0  # what a wheel's step counts
 ZOOM = 0.8  # how much is left in sight after one step
@@ -57,18 +61,18 @@ class Plot(Coordinates):
         super().__init__(content, parent)
         self.crosshair = crosshair or Crosshair(self)
         self.can_be_logarithmic = True
+        self.full_contrast = False
+        """Whether the numbers of axes are as dark, or as bright, as other letters: a hall has to read them."""
         self.hits: list[tuple[QRectF, int]] = []
         """Where the heading has names that switch a line."""
         self._body: Body | None = None
         self._asked = self._stale = False
         self._margin = 0  # left of the area, as the body has it
+        self._measured: tuple[Range, bool, float, int] | None = None  # for which numbers at the left have room
         self._pressed: QPointF | None = None
         self._dragged = False
-        self._pace = PlotPace(self._redraw, self)
-        self._tip = QLabel(self)
-        self._tip.setProperty("role", "tip")
-        self._tip.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._tip.hide()
+        self._pace = PlotPace(self._redraw, self._glance, self)
+        self._tip = ValueTip(self)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -127,6 +131,10 @@ class Plot(Coordinates):
         super().showEvent(event)
         self._redraw()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._tip.hide()
+
     def _build_if_here(self) -> None:
         try:
             self._build()
@@ -136,7 +144,7 @@ class Plot(Coordinates):
 
     def _build(self) -> None:
         if self._body is None:
-            from mrfstudio.ui.plots.body import Body
+            from mrfstudio.ui.plots.drawing.body import Body
 
             self._body = Body(self.content, self)
             self._body.lower()
@@ -153,8 +161,6 @@ class Plot(Coordinates):
     def _dress(self) -> None:
         if self._body is None:
             return
-        from mrfstudio.ui.plots.axis_item import Dress
-
         area, room, self._margin = self.area(), self.room(), self.margins()[0]
         left, bottom = (round(area.left()) if self.axes[0] else 0), (self.margins()[3] if self.axes[1] else 0)
         self._body.setGeometry(
@@ -163,11 +169,12 @@ class Plot(Coordinates):
             round(area.width()) + left + 2 * room,
             round(area.height()) + bottom + room,
         )
-        self._body.dress(Dress(colours_of(self), self.font(), unit_of(self.font()), left, bottom, room, self.inverted))
+        colours = colours_of(self)
+        if self.full_contrast:
+            colours = replace(colours, muted=colours.text)
+        self._body.dress(Dress(colours, self.font(), unit_of(self.font()), left, bottom, room, self.inverted))
 
     def view(self) -> View:
-        from mrfstudio.ui.plots.body import View
-
         cross = self.crosshair.x
         return View(
             self.span_x(),
@@ -175,7 +182,7 @@ class Plot(Coordinates):
             self.log_x,
             self.log_y,
             self.smoothing,
-            SMALLEST,
+            self.smallest,
             None if cross is None else float(self.across(np.array([cross]))[0]),
         )
 
@@ -200,10 +207,12 @@ class Plot(Coordinates):
 
         It does not become narrow again by itself: nothing jumps while points arrive.
         """
-        if self.axes[0]:
+        measured = (self.span_y(), self.log_y, self.area().height(), self.numbers_width)
+        if self.axes[0] and measured != self._measured:
             letters = self.fontMetrics()
-            widths = [letters.horizontalAdvance(text) for text in body.left.texts(*self.span_y(), self.area().height())]
+            widths = [letters.horizontalAdvance(text) for text in body.left.texts(*measured[0], measured[2])]
             self.numbers_width = max([self.numbers_width, *widths])
+            self._measured = (*measured[:3], self.numbers_width)
         if self.margins()[0] == self._margin:
             return False
         self._dress()
@@ -214,8 +223,19 @@ class Plot(Coordinates):
             self.set_unit(unit)
 
     def _point(self, x: float | None) -> None:
-        if self._body is not None and self.isVisible():
-            self._body.point(None if x is None else float(self.across(np.array([x]))[0]))
+        """The crosshair has moved: seen at once under the pointer, in the plots beside it as soon as they may."""
+        if self._body is None or not self.isVisible():
+            return
+        self._body.point(None if x is None else float(self.across(np.array([x]))[0]))
+        if self.underMouse():
+            self._glance()
+        else:
+            self._pace.glance()
+
+    def _glance(self) -> None:
+        """Show the crosshair and its values, and nothing else anew."""
+        if self._body is not None:
+            self._body.glance()
             self.update(0, 0, self.width(), self.heading_height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -223,7 +243,7 @@ class Plot(Coordinates):
             self._redraw()
         painter = QPainter(self)
         colours, area = colours_of(self), self.area()
-        if self.content.title:
+        if self.content.title and event.rect().top() < self.heading_height():
             self.hits = paint_heading(painter, self, self.content, self.reading(), self.heading_width())
         if self._body is None or not self.content.anything:
             painter.fillRect(area, QColor(colours.surface))
@@ -344,16 +364,7 @@ class Plot(Coordinates):
         if self.content.lines or self.units:
             self.crosshair.move(self.snapped(10.0**x if self.log_x else x) if inside else None)
         words = self.words_at(x, y, point) if inside and self.content.anything else ""
-        self._tip.setVisible(bool(words))
-        if words:
-            self._tip.setText(words)
-            self._tip.adjustSize()
-            left = point.x() + px(self, 14)
-            if left + self._tip.width() > self.width():
-                left = max(point.x() - px(self, 10) - self._tip.width(), 0)
-            top = min(max(point.y() - self._tip.height() - px(self, 6), 0), max(self.height() - self._tip.height(), 0))
-            self._tip.move(round(left), round(top))
-            self._tip.raise_()
+        self._tip.show_words(words, point)
 
     def snapped(self, x: float) -> float:
         """Where the crosshair stands: at a whole number where only those have a meaning."""

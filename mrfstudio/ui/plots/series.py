@@ -18,21 +18,50 @@ MOST_MARKS = 40
 """Changes that plots remember."""
 
 
+class _Known:
+    """The finite values of a measure, or where they stand; grows by what is new, so that asking again is cheap.
+
+    What was given out stays as it was: numbers are only ever added behind it.
+    """
+
+    def __init__(self) -> None:
+        self._values = np.empty(FIRST_ROOM)
+        self._count = 0
+        self.seen = 0
+        """Iterations that were looked at."""
+        self.last = 0.0
+        """The sum so far, where sums are wanted."""
+        self.ends = (np.inf, -np.inf)
+
+    def add(self, values: np.ndarray) -> None:
+        count = self._count + len(values)
+        if count > len(self._values):
+            self._values = np.concatenate([self.values, np.empty(max(count, FIRST_ROOM))])
+        self._values[self._count : count] = values
+        self._count = count
+        if len(values) == 1:
+            self.ends = min(self.ends[0], float(values[0])), max(self.ends[1], float(values[0]))
+        elif len(values):
+            self.ends = min(self.ends[0], float(values.min())), max(self.ends[1], float(values.max()))
+
+    @property
+    def values(self) -> np.ndarray:
+        return self._values[: self._count]
+
+
 class Series:
     """One lane's scalars by iteration, in an array that doubles when full. Column 0 is the iteration, NaN nothing."""
 
     def __init__(self) -> None:
         self._rows = np.empty((FIRST_ROOM, 1 + len(MEASURES)))
         self._count = 0
-        self._known: dict[tuple[str, str], np.ndarray] = {}
-        """What several plots ask for, until something is added."""
+        self._known: dict[tuple[str, str], _Known] = {}
 
     def __len__(self) -> int:
         return self._count
 
     def extend(self, scalars: Iterable[Scalars]) -> None:
         """Add iterations. One that is already there is replaced, and what came after it forgotten."""
-        self._known.clear()
         for each in scalars:
             if self._count and each.iteration <= self._rows[self._count - 1, 0]:
                 self.cut(each.iteration - 1)
@@ -55,24 +84,36 @@ class Series:
         """(iterations,) float64, NaN where nothing was measured."""
         return self._rows[: self._count, 1 + MEASURES.index(measure)]
 
-    def known(self, measure: str) -> tuple[np.ndarray, np.ndarray]:
-        """Iterations and finite values of a measure."""
-        return self.along("iteration", measure), self._finite("values", measure)
+    def known(self, measure: str, unit: str = "iteration") -> tuple[np.ndarray, np.ndarray]:
+        """Where the finite values of a measure stand, see `along`, and the values."""
+        return self.along(unit, measure), self._finite("values", measure).values
+
+    def ends(self, measure: str) -> tuple[float, float]:
+        """The smallest and the largest finite value of a measure."""
+        return self._finite("values", measure).ends
 
     def along(self, unit: str, measure: str) -> np.ndarray:
         """Where the finite values of a measure stand: iterations, or seconds of computing since the first."""
-        return self._finite("second" if unit == "second" else "iteration", measure)
+        return self._finite("second" if unit == "second" else "iteration", measure).values
 
     def counted(self, unit: str) -> np.ndarray:
         """(iterations,): what the horizontal axis counts, at every iteration."""
         return np.cumsum(np.nan_to_num(self.values("seconds"))) if unit == "second" else self.iterations
 
-    def _finite(self, what: str, measure: str) -> np.ndarray:
-        if (what, measure) not in self._known:
-            values = self.values(measure)
-            wanted = values if what == "values" else self.counted(what)
-            self._known[what, measure] = wanted[np.isfinite(values)]
-        return self._known[what, measure]
+    def _finite(self, what: str, measure: str) -> _Known:
+        known = self._known.get((what, measure))
+        if known is None:
+            known = self._known[what, measure] = _Known()
+        if known.seen < self._count:
+            new = slice(known.seen, self._count)
+            values = self.values(measure)[new]
+            wanted = values if what == "values" else self.iterations[new]
+            if what == "second":
+                wanted = known.last + np.cumsum(np.nan_to_num(self.values("seconds")[new]))
+                known.last = float(wanted[-1])
+            known.add(wanted[np.isfinite(values)])
+            known.seen = self._count
+        return known
 
 
 class AllSeries:

@@ -38,6 +38,22 @@ def test_a_figure_is_a_png_and_an_svg_with_its_words(qtbot: QtBot, tmp_path: Pat
     assert "error, second" not in words  # what all names share is said once, at the axis
 
 
+def test_curves_bands_and_marks_are_items_of_pyqtgraph_at_their_places(qtbot: QtBot) -> None:
+    lines = (
+        figure.Line("a", [1.0, 2.0, 3.0], [1e-2, 1e-14, 1e-15], [1e-3] * 3, [1e-1] * 3),
+        figure.Line("b", [1.0], [1.0]),
+    )
+    plot = figure.FigurePlot(figure.Figure("t", "x", "y", lines, logarithmic=True))
+    qtbot.addWidget(plot)
+    plot.resize(figure.SIZE)
+    plot.now()
+    parts = plot.body.parts
+    assert [curve.getData()[1].tolist() for curve in parts.curves] == [[-2.0, -14.0, -15.0], [0.0]]
+    assert [band.isVisible() for band in parts.bands] == [True, False]
+    assert [len(dots.getData()[0]) for dots in parts._dots] == [3, 1]
+    assert plot.span_y()[0] < -15 < 0 < plot.span_y()[1]
+
+
 def test_one_point_and_equal_values_still_have_axes(qtbot: QtBot) -> None:
     line = figure.Line("alone", [2.0], [3.0])
     assert "alone" in figure.drawing_of(figure.Figure("t", "x", "y", (line,))).svg()

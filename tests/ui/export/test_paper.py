@@ -50,6 +50,15 @@ def test_a_figure_is_white_and_as_wide_as_asked(plots: list[Plot], tmp_path: Pat
     assert np.median(pixels(picture)) == 255
 
 
+def test_paper_shows_no_line_of_the_present(plots: list[Plot], tmp_path: Path) -> None:
+    save_figure(plots, None, Paper(), tmp_path / "without.png", "")
+    for plot in plots:
+        plot.content.present = 20.0
+    save_figure(plots, None, Paper(), tmp_path / "with.png", "")
+    assert QImage(str(tmp_path / "with.png")) == QImage(str(tmp_path / "without.png"))
+    assert all(plot.content.present == 20.0 for plot in plots)
+
+
 def test_letters_stay_letters_and_every_lane_is_named(plots: list[Plot], tmp_path: Path) -> None:
     save_figure(plots, None, Paper(width=140), tmp_path / "f.svg", "")
     drawing = (tmp_path / "f.svg").read_text()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,10 +17,9 @@ from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.protocol.frames import Scalars
 from mrfstudio.ui.export.pictures import drawing_of
-from mrfstudio.ui.plots import pace
 from mrfstudio.ui.plots.content import Content, Crosshair, PlotLine
-from mrfstudio.ui.plots.curve_item import LONG
 from mrfstudio.ui.plots.curves import CurvePlots
+from mrfstudio.ui.plots.drawing.curve_item import LONG
 from mrfstudio.ui.plots.large import LargePlot
 from mrfstudio.ui.plots.menu import copy_picture, menu_of, save_plot
 from mrfstudio.ui.plots.plot import Plot
@@ -30,7 +27,7 @@ from mrfstudio.ui.plots.probabilities import Histogram
 from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.widgets.pages import PageHost
 from tests.ui.helpers.pictures import frame, lane
-from tests.ui.helpers.widgets import LEFT, scalars, shown
+from tests.ui.helpers.widgets import LEFT, emitted, scalars, shown
 
 NOTHING = Qt.KeyboardModifier.NoModifier
 
@@ -93,6 +90,28 @@ def test_pointing_shows_exact_values_and_one_crosshair_in_all_plots(qtbot: QtBot
     assert second.body.cross_at() is None
 
 
+def test_exact_values_are_read_whole_beside_a_small_plot_and_go_with_it(qtbot: QtBot) -> None:
+    window = shown(qtbot, QWidget(), 900, 400)
+    plot = Plot(content(*(np.linspace(0, 1, 50) / 3 for _ in range(6))), parent=window)
+    plot.setGeometry(360, 200, 170, 110)
+    plot.show()
+    qtbot.waitUntil(plot.isVisible)
+    plot.hover(plot.place(20.0, 0.2))
+    tip = plot._tip
+    assert tip.isVisible()
+    assert tip.height() > plot.height() / 2
+    assert window.rect().contains(tip.geometry())
+    assert tip.visibleRegion().boundingRect() == tip.rect()
+    plot.hide()
+    assert not tip.isVisible()
+    plot.show()
+    plot.hover(plot.place(20.0, 0.2))
+    assert tip.isVisible()
+    gone = emitted(tip.destroyed)
+    plot.deleteLater()
+    qtbot.waitUntil(lambda: bool(gone))
+
+
 def test_the_wheel_zooms_around_the_pointer_and_heights_fit_what_is_in_sight(plot: Plot) -> None:
     whole = plot.span_x()
     at = plot.place(50.0, 3.0)
@@ -147,7 +166,7 @@ def test_both_axes_can_be_logarithmic(plot: Plot) -> None:
     assert low < 0 < np.log10(6) < high
     ticks = plot.body.left.tickValues(low, high, 180)[0][1]
     assert len(ticks) >= 2
-    assert plot.body._curves[0].getData()[0][0] == pytest.approx(0.0)
+    assert plot.body.parts.curves[0].getData()[0][0] == pytest.approx(0.0)
 
 
 def test_smoothing_averages_the_noise_away_and_keeps_the_numbers(qtbot: QtBot) -> None:
@@ -155,7 +174,7 @@ def test_smoothing_averages_the_noise_away_and_keeps_the_numbers(qtbot: QtBot) -
     plot = shown(qtbot, Plot(content(noise)), 400, 200)
     plot.set_smoothing(0.98)
     plot.now()
-    drawn = plot.body._curves[0].getData()[1]
+    drawn = plot.body.parts.curves[0].getData()[1]
     assert np.abs(drawn[len(drawn) // 2 :]).max() < 0.6
     assert np.abs(noise).max() > 2.5
     rows = list(csv.reader(io.StringIO(plot.content.to_csv())))
@@ -169,7 +188,7 @@ def test_the_legend_switches_a_line(plot: Plot) -> None:
     QTest.mouseClick(plot, LEFT, pos=box.center().toPoint())
     assert plot.content.hidden == {1}
     plot.now()
-    assert len(plot.body._curves) == 1
+    assert len(plot.body.parts.curves) == 1
     assert plot.span_y()[1] < 3
     QTest.mouseClick(plot, LEFT, pos=box.center().toPoint())
     assert plot.content.hidden == set()
@@ -180,7 +199,7 @@ def test_ten_thousand_points_are_drawn_as_few_without_losing_a_peak(qtbot: QtBot
     y[4321] = 1.0
     plot = shown(qtbot, Plot(content(y)), 300, 150)
     plot.now()
-    x, drawn = plot.body._curves[0].getData()
+    x, drawn = plot.body.parts.curves[0].getData()
     assert len(x) <= 4 * plot.area().width() + 8
     assert drawn.max() == 1.0
 
@@ -269,7 +288,7 @@ def test_a_double_click_shows_the_same_content_in_the_whole_workspace(qtbot: QtB
 def test_a_curve_that_swings_looks_the_same_on_the_screen_and_stays_one_line_in_a_drawing(qtbot: QtBot) -> None:
     swings = np.where(np.arange(4000) % 2, 1.0, 0.0)
     plot = shown(qtbot, Plot(content(swings)), 300, 160)
-    assert plot.body._curves[0].length > LONG
+    assert plot.body.parts.curves[0].length > LONG
     image = plot.grab(plot.area().toRect()).toImage()
     wanted = plot.content.lines[0].paint(colours_of(plot))
     middle = [image.pixelColor(x, image.height() // 2) for x in range(20, image.width() - 20)]
@@ -290,49 +309,14 @@ def test_the_crosshair_moves_over_a_picture_that_is_not_drawn_again(plot: Plot) 
     assert plot.grab().toImage() == plain
 
 
-def test_many_plots_take_turns_and_the_event_loop_has_as_long_as_each_took(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plots = [shown(qtbot, Plot(content(np.linspace(0, 1, 20))), 200, 120) for _ in range(4)]
-    qtbot.waitUntil(lambda: not any(each._pace._timer.isActive() for each in plots), timeout=60_000)
-    now, drawn = 100.0, []
-    monkeypatch.setattr(pace, "_TURNS", pace._Turns())
-    monkeypatch.setattr(pace, "time", SimpleNamespace(perf_counter=lambda: now))
-
-    def draw(index: int) -> None:
-        nonlocal now
-        drawn.append(index)
-        now += 0.004
-
-    for index, each in enumerate(plots):
-        monkeypatch.setattr(each._pace, "_redraw", partial(draw, index))
-    for each in plots:
-        each.refresh()
-    assert drawn == [0]
-    now += 0.003
-    qtbot.wait(10)
-    assert drawn == [0], "the next one begins before the event loop had its 4 ms"
-    now += 0.002
-    qtbot.waitUntil(lambda: len(drawn) > 1, timeout=60_000)
-    qtbot.wait(10)
-    assert drawn == [0, 1]
-    plots[2]._pace.deleteLater()  # as when a plot is closed
-    for each in plots[:2]:
-        each.refresh()  # once more, and behind the one that waits
-    while len(drawn) < 5:
-        now += 0.01
-        qtbot.wait(2)
-    assert drawn == [0, 1, 3, 0, 1]
-
-
 def test_words_that_have_no_room_in_their_row_are_left_out(qtbot: QtBot) -> None:
     histogram = shown(qtbot, Histogram([f"state {i}" for i in range(6)]), 200, 400)
     histogram.set_shares(np.full((6, 10), 0.1))
     histogram.now()
-    assert len(histogram.body._notes) == 6
+    assert len(histogram.body.parts.notes) == 6
     histogram.resize(200, 90)
     histogram.now()
-    assert histogram.body._notes == []
+    assert histogram.body.parts.notes == []
 
 
 def test_lines_are_as_thick_on_a_screen_of_twice_the_pixels(qtbot: QtBot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyqtgraph as pg
 from pyqtgraph.graphicsItems.PlotCurveItem import arrayToLineSegments
 from PySide6.QtCore import QPointF, Qt
@@ -23,9 +24,19 @@ class CurveItem(pg.PlotCurveItem):
         super().__init__(antialias=True, skipFiniteCheck=True)
         self.length = 0.0
         """How far it goes up and down, in widths of the area."""
+        self.dense = False
+        """Whether it fills every screen column from its lowest to its highest point: there are no slopes to smooth."""
         self.end = 0.0
         """Pixels of the dot's radius; 0 leaves it out."""
         self._pieces: Any = None
+
+    def show_points(self, x: np.ndarray, y: np.ndarray, pen: QPen, height: float, dense: bool) -> None:
+        """Another line, (n,) and (n,); `height` is how many widths of the area one unit of y is."""
+        self.setData(x, y)
+        self.dense = dense
+        self.length = float(np.abs(np.diff(y)).sum()) * height
+        if pen != self.opts["pen"]:
+            self.setPen(pen)
 
     def paint(self, p: QPainter, opt: Any, widget: Any) -> None:
         pen = self.opts["pen"]
@@ -38,12 +49,17 @@ class CurveItem(pg.PlotCurveItem):
         else:
             super().paint(p, opt, widget)
         self.opts["pen"] = pen
-        across, up = self.pixelSize()
-        if self.end and across and up:
+        if self.end:
+            self._paint_end(p)
+
+    def _paint_end(self, p: QPainter) -> None:
+        across, up = abs(p.worldTransform().m11()), abs(p.worldTransform().m22())  # pixels of a unit
+        if across and up:
+            p.setRenderHint(QPainter.RenderHint.Antialiasing)
             p.setPen(Qt.PenStyle.NoPen)
             p.setBrush(self.opts["pen"].color())
             x, y = self.getData()
-            p.drawEllipse(QPointF(x[-1], y[-1]), self.end * across, self.end * up)
+            p.drawEllipse(QPointF(x[-1], y[-1]), self.end / across, self.end / up)
             p.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_pieces(self, p: QPainter) -> None:
@@ -51,7 +67,9 @@ class CurveItem(pg.PlotCurveItem):
         place, (x, y) = p.worldTransform(), self.getData()
         p.save()
         p.resetTransform()
-        p.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.dense:  # dashes of so short pieces would be a hatching, and six times as slow
+            self.opts["pen"].setStyle(Qt.PenStyle.SolidLine)
+        p.setRenderHint(QPainter.RenderHint.Antialiasing, not self.dense)  # three times as fast without
         p.setPen(self.opts["pen"])
         across, up = place.m11() * x + place.m21() * y + place.dx(), place.m12() * x + place.m22() * y + place.dy()
         self._pieces = arrayToLineSegments(across, up, "all", finiteCheck=False)  # Qt reads its memory

@@ -9,8 +9,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
-from mrfstudio.ui.plots.axis_item import Dress
 from mrfstudio.ui.plots.content import PlotPicture
+from mrfstudio.ui.plots.drawing.looks import Dress
 from mrfstudio.ui.style.graph_colours import dark_text
 
 LEAST = 5.0

@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from mrfstudio.ui.plots.axes import log_ticks, tick_texts, ticks
-from mrfstudio.ui.style.colours import Colours, faded
-
-
-@dataclass(frozen=True)
-class Dress:
-    """Colours, letters and lengths of one plot; `unit` pixels are one design pixel."""
-
-    colours: Colours
-    font: QFont
-    unit: float
-    left: int
-    """Pixels left of the area, for the numbers of the vertical axis; 0 leaves the axis out."""
-    bottom: int
-    room: int
-    """Pixels around all of it, for numbers that reach beyond the ends of an axis."""
-    inverted: bool = False
+from mrfstudio.ui.plots.drawing.looks import Dress
+from mrfstudio.ui.style.colours import faded
 
 
 class Axis(pg.AxisItem):
@@ -107,6 +92,11 @@ class Axis(pg.AxisItem):
             self.picture = there
         if self._specs is not None:
             self.drawPicture(p, *self._specs)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether nothing has changed since it was painted, or nobody sees it."""
+        return bool(self.picture) or not self.isVisible()
 
     def generateDrawSpecs(self, p: Any) -> Any:
         """pyqtgraph leaves out numbers that reach beyond an end of the axis; here they move inwards."""
