@@ -41,13 +41,21 @@ class StagePicture(GraphPicture):
     """Nodes as large as their messages leave room for: numbers are read from the last row."""
 
     _lengths: tuple[np.ndarray, float] | None = None
+    growth: float = 1.0
+    """How many times as large letters are as the stage needs them, for a person who likes large ones."""
+
+    @property
+    def letters(self) -> float:
+        """Pixels of the smallest letters that a hall can read."""
+        return STAGE_LETTERS * self.unit / self.growth
 
     def radius(self, scale: float) -> float:
-        letters = STAGE_LETTERS * self.unit
-        crowded = min(CROWDED * scale, letters / LETTERS_IN_NODE)  # rather no gaps than no numbers
-        largest = min(max(PART * scale, crowded, 2.0), LARGEST)
+        """Large letters never make a node smaller: values of messages grow where that leaves them room."""
+        letters = self.letters
+        crowded = min(CROWDED * scale, self.growth * letters / LETTERS_IN_NODE)  # rather no gaps than no numbers
+        largest = min(max(PART * scale, crowded, 2.0), self.growth * LARGEST)
         free = self._between * scale - ROOM * letters / 2  # what messages leave of an edge
-        return min(largest, max(free / 2, letters / LETTERS_IN_NODE))
+        return min(largest, max(free / 2, self.growth * letters / LETTERS_IN_NODE))
 
     @property
     def _between(self) -> float:
@@ -66,16 +74,20 @@ class StagePicture(GraphPicture):
         if graph is None or graph.names:
             return radius >= NAMED
         digits = len(str(max(graph.labels, default=0)))
-        return 2 * radius >= max(digits * DIGIT, 1.0) * STAGE_LETTERS * self.unit
+        return 2 * radius >= max(digits * DIGIT, 1.0) * self.letters
 
     def number_letters(self, radius: float) -> int:
-        return round(max(radius * LETTERS_IN_NODE, STAGE_LETTERS * self.unit))
+        return round(max(radius * LETTERS_IN_NODE, self.letters))
 
     def side(self, scale: float) -> float:
         return max(4.0, SQUARE * self.radius(scale))  # arrows pass beside it
 
     def value_letters(self, radius: float) -> int:
-        return round(STAGE_LETTERS * self.unit)
+        return round(self.letters)
+
+    def roomy(self, scale: float) -> bool:
+        """Whether there is room between nodes for values in letters that have grown."""
+        return self._between * scale - 2 * self.radius(scale) >= ROOM * self.letters * self.growth / 2
 
 
 class StageGraph(GraphCanvas):
@@ -83,10 +95,15 @@ class StageGraph(GraphCanvas):
 
     def __init__(self, lane: int = 0, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.picture = StagePicture()
+        self.picture: StagePicture = StagePicture()
         self.lane = lane
         self.messages: np.ndarray | None = None
         """(edges, 2, states): to the first and to the second node of each edge."""
+
+    def grow(self, growth: float) -> None:
+        """The font is so many times as large as a hall needs it."""
+        self.picture.growth = growth
+        self.update()
 
     def fitting(self) -> Transform:
         """The whole graph, as large as it goes."""
@@ -115,7 +132,11 @@ class StageGraph(GraphCanvas):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         places = graph.positions.astype(float) * self.transform.scale + (self.transform.left, self.transform.top)
-        radius, tall = self.picture.radius(self.transform.scale), self.fontMetrics().height()
+        font, scale = QFont(self.font()), self.transform.scale
+        if self.picture.growth > 1 and not self.picture.roomy(scale):
+            font.setPixelSize(round(font.pixelSize() / self.picture.growth))
+        painter.setFont(font)
+        radius, tall = self.picture.radius(scale), painter.fontMetrics().height()
         for edge, (first, second) in enumerate(graph.edges.tolist()):
             for side, (start, end) in enumerate(((second, first), (first, second))):
                 self._message(painter, places[start], places[end], found[edge, side], radius, tall)
@@ -146,7 +167,6 @@ class StageGraph(GraphCanvas):
     def _value(self, painter: QPainter, at: np.ndarray, beside: np.ndarray, values: np.ndarray) -> None:
         """The number of an arrow, beside it: as far away as its box needs in that direction."""
         text = f"{values[-1]:.2f}" if len(values) == 2 else f"{int(np.argmax(values))}: {values.max():.2f}"
-        painter.setFont(QFont(self.font()))
         metrics = painter.fontMetrics()
         wide, tall = metrics.horizontalAdvance(text) + 4, metrics.ascent()
         away = abs(beside[0]) * wide / 2 + abs(beside[1]) * tall / 2 + metrics.height() * 0.22

@@ -63,7 +63,7 @@ class PageScroll(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(px(self, 120), px(self, 80))
+        return QSize(px(self, 90), px(self, 80))
 
 
 class ClosingTabs(QTabBar):

@@ -58,6 +58,8 @@ class WidthWatcher(QObject):
 RIGHT, BELOW = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
 ACROSS, UPWARDS = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 CURVES_HEIGHT = 190  # design pixels
+CURVES_SHARE = 0.3
+"""The part of the window's height that the curves take at most by themselves."""
 
 
 class Docks(QObject):
@@ -72,6 +74,7 @@ class Docks(QObject):
         self._pages: dict[QDockWidget, PageTabs] = {}  # where each can be a page
         self._away: set[QDockWidget] = set()  # of other workspaces, to come back with theirs
         self._tabbed = False
+        self._larger = False  # text has just become larger
         self._curves_height = 0  # while another dock has taken the place of the curves
         self._unit = self._least_unit = unit_of(window.font())
         self._least = (0, 0)  # width of the controls and height of the curves with the smallest text so far
@@ -96,7 +99,7 @@ class Docks(QObject):
 
     def add(self, extra: ExtraDock, workspace: WorkspaceView) -> None:
         """One more panel, of a workspace."""
-        inside = HorizontalScroll(extra.widget) if extra.area == BELOW else extra.widget
+        inside = HorizontalScroll(extra.widget, tall=True) if extra.area == BELOW else extra.widget
         added = dock(self._window, extra.name, extra.title, inside, extra.area)
         self._owners[added] = workspace.name
         if workspace.pages is not None:
@@ -175,6 +178,7 @@ class Docks(QObject):
         self._note_sizes()
         if unit != self._unit:
             self._settling.start()
+        self._larger = unit > self._unit
         self._unit = unit
 
     def text_changed(self) -> None:
@@ -194,10 +198,14 @@ class Docks(QObject):
         if self.controls.width() > width > 0:
             self._window.resizeDocks([self.controls], [width], ACROSS)
         height = max(height, px(self._window, CURVES_HEIGHT))
-        if self.curves.height() > height:
+        if self._larger:  # plots grow with the text as far as the canvas can spare it
+            height = min(height, max(round(CURVES_SHARE * self._window.height()), self.curves.minimumHeight()))
+        if self.curves.height() > height or self._larger:
             self._window.resizeDocks([self.curves], [height], UPWARDS)
         if any(each.settling for each in self.controls.findChildren(VerticalScroll)):
             self._settling.start()  # what is inside may still become narrower
+        else:
+            self._larger = False
 
     def arrange(self) -> None:
         """Place what stands at the right; what a person has taken elsewhere stays there."""

@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from mrfstudio.engine.protocol.answers import Loaded, ModelNote
 from mrfstudio.engine.protocol.frames import Frame
@@ -121,11 +121,11 @@ class MainWindow(PageHost, QMainWindow):
         self.rail.chosen.connect(self.choose_workspace)
         self.rail.add_action(self.actions_["lessons"], "Lessons", "lessons")
         self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.rail)
-        self.centre, self.controls, self.curves = QStackedWidget(), FittingPages(), QStackedWidget()
+        self.centre, self.controls, self.curves = FittingPages(), FittingPages(), FittingPages()
         self.tutor = Tutor(self, self.controller, Guide())
         self.author = Author(self, self.controller)
         self.setCentralWidget(StackedWidgets(self.tutor.guide, self.centre))
-        self.message_bar = MessageBar(self.centre)
+        self.message_bar = MessageBar(self.centre, lambda: self.workspace.canvas)
         self.card = FirstCard(self.centre)
         self.card.opened.connect(self._through_door)
         self.controller.posted.connect(self.card.send_away)

@@ -10,6 +10,9 @@ from mrfstudio.ui.style.theme import px
 
 FONT_SETTLES = 500  # milliseconds in which layouts within layouts have followed another size of text
 
+TALLEST = 90
+"""Design pixels that a tall panel below the canvas needs at most."""
+
 
 class VerticalScroll(QScrollArea):
     """A widget that scrolls up and down where there is too little room, and is never cut off at the side."""
@@ -96,18 +99,29 @@ class FittingPages(QStackedWidget):
 
 
 class HorizontalScroll(QScrollArea):
-    """A row that scrolls left and right where there is too little room, and needs all of its height."""
+    """A row that scrolls left and right where there is too little room, and needs all of its height.
 
-    def __init__(self, widget: QWidget) -> None:
+    A `tall` one scrolls up and down too: with large text the window would not fit the screen.
+    """
+
+    def __init__(self, widget: QWidget, tall: bool = False) -> None:
         super().__init__()
+        self._tall = tall
+        if not tall:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(widget)
         self.setWidgetResizable(True)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.horizontalScrollBar().rangeChanged.connect(self.updateGeometry)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self.updateGeometry()  # what is inside may need more height than before
+        return super().eventFilter(watched, event)
 
     def minimumSizeHint(self) -> QSize:
         inside, bar = self.widget(), self.horizontalScrollBar()
         assert inside is not None
         room = bar.sizeHint().height() if bar.maximum() > 0 else 0
-        return QSize(px(self, 160), inside.minimumSizeHint().height() + room)
+        height = inside.minimumSizeHint().height()
+        return QSize(px(self, 160), (min(height, px(self, TALLEST)) if self._tall else height) + room)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.shared.view import WorkspaceView
 
 MESSAGE_SECONDS = 12
+NARROWEST_MESSAGE = 320  # design pixels
 ABOVE_STRIP = 110  # design pixels from the bottom of a workspace to its canvas: iterations and the line of advice
 
 
@@ -122,10 +123,14 @@ class StackedWidgets(QWidget):
 
 
 class MessageBar(QFrame):
-    """One sentence over the top of a widget. It lies above what is there, so nothing moves when it comes or goes."""
+    """One sentence over a widget. It lies above what is there, so nothing moves when it comes or goes.
 
-    def __init__(self, over: QWidget) -> None:
+    `canvas` says which part of the widget it may cover: tools stand beside that.
+    """
+
+    def __init__(self, over: QWidget, canvas: Callable[[], QWidget | None] = lambda: None) -> None:
         super().__init__(over)
+        self._canvas = canvas
         self.setProperty("role", "message")
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)  # a file may be called <b>anything</b>
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -176,11 +181,21 @@ class MessageBar(QFrame):
         assert parent is not None
         assert layout is not None
         margin = px(self, 10)
-        width = min(parent.width() - 2 * margin, px(self, 760))
+        left, room = self._across(parent)
+        width = min(room - 2 * margin, px(self, 760))
         height = max(layout.heightForWidth(width), layout.minimumSize().height())
         # Over the lower part of the canvas: transport and tools are at its top and side, and stay in reach.
         top = max(margin, parent.height() - height - px(self, ABOVE_STRIP))
-        self.setGeometry((parent.width() - width) // 2, top, width, height)
+        self.setGeometry(left + (room - width) // 2, top, width, height)
+
+    def _across(self, parent: QWidget) -> tuple[int, int]:
+        """From where and how wide the canvas is; all of the parent where that is too little for a sentence."""
+        canvas = self._canvas()
+        if canvas is None or not canvas.isVisible() or not parent.isAncestorOf(canvas):
+            return 0, parent.width()
+        if canvas.width() < min(parent.width(), px(self, NARROWEST_MESSAGE)):
+            return 0, parent.width()
+        return canvas.mapTo(parent, QPoint(0, 0)).x(), canvas.width()
 
 
 class AdviceLine(Elided):

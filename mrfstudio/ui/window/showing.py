@@ -60,7 +60,8 @@ class Showing(QObject):
         keys = {" ": "play_pause", ".": "step", ",": "step_back", "<": "slower", ">": "faster"}
         by_letter = {letter: actions[name].trigger for letter, name in keys.items() if actions[name].isEnabled()}
         slide = tutor.slide() if tutor.guide.isVisible() else None
-        stage = self.stage = Stage(canvas, [plot.twin() for plot in self.plots(hidden=True)], slide, by_letter)
+        plots = [plot.twin() for plot in self.plots(hidden=True)]
+        stage = self.stage = Stage(canvas, plots, slide, by_letter, window.theme.scale)
         stage.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         stage.dress(window.theme.colours.name == "dark")
         window.controller.frame.connect(stage.set_frame)

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxL
 
 from mrfstudio.engine.protocol.frames import Frame
 from mrfstudio.engine.protocol.words import Words
+from mrfstudio.ui.graph_canvas.on_stage import StageGraph
 from mrfstudio.ui.lessons.slide import Slide, SlideView
 from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.style.colours import DARK, LIGHT
@@ -46,6 +47,14 @@ Key = Qt.Key
 def letter_height(lines: int) -> int:
     """Pixels of the letters on a stage so many pixels high, for `QFont.setPixelSize`."""
     return round(POINTS * DPI / 72 * max(lines, LINES / 2) / LINES)
+
+
+def growth(text: float) -> float:
+    """How many times as large letters are for a person whose text is `text` times as large: half as much more.
+
+    A line has to hold some words. Smaller text in the window is no wish for a hall.
+    """
+    return max(1.0, (1 + text) / 2)
 
 
 class Halo(QWidget):
@@ -88,14 +97,16 @@ class Stage(QWidget):
         plots: Sequence[Plot],
         slide: Slide | None = None,
         keys: dict[str, Callable[[], None]] | None = None,
+        text: float = 1.0,
     ) -> None:
-        """`keys` are actions by the letter that does them."""
+        """`keys` are actions by the letter that does them; `text` is how large a person wants letters, 1 as usual."""
         super().__init__(None, Qt.WindowType.Window)
         self.canvas, self.plots = canvas, list(plots)
         self.shown_plot: Plot | None = None
         self._chosen_plot = False  # somebody pressed P: nothing else changes it then
         self._palette = self.palette()
         self._keys = keys or {}
+        self._growth = growth(text)
         self.setWindowTitle("MRF Studio on stage")
         self.setObjectName("stage")
         self.caption, self.typed, self.pressed = WordsView("heading"), QLineEdit(), QLabel(self)
@@ -158,8 +169,12 @@ class Stage(QWidget):
     def _dress_all(self) -> None:
         """Palettes and letters do not go down by themselves where there is a stylesheet."""
         font = QFont(self.font())
-        font.setPixelSize(letter_height(self.height()))
+        font.setPixelSize(round(letter_height(self.height()) * self._growth))
         self.setFont(font)
+        if isinstance(self.canvas, StageGraph):
+            self.canvas.grow(self._growth)
+        for plot in self.plots:
+            plot.full_contrast = True
         canvas = (self.canvas, *self.canvas.findChildren(QWidget))
         for widget in (self, *canvas, *self.plots):
             widget.setPalette(self._palette)

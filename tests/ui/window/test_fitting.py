@@ -10,12 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.engine.engine_thread import EngineThread
-from mrfstudio.ui.style.theme import MinimumWidth, Theme, unit_of
+from mrfstudio.ui.style.theme import MinimumWidth, Theme, px, unit_of
 from mrfstudio.ui.widgets.choice_box import ChoiceBox
 from mrfstudio.ui.widgets.elided import Elided
 from mrfstudio.ui.window.help.finding import ShortcutSheet
 from mrfstudio.ui.window.main_window import MainWindow
-from mrfstudio.ui.window.scrolling import VerticalScroll
+from mrfstudio.ui.window.scrolling import TALLEST, HorizontalScroll, VerticalScroll
 from mrfstudio.ui.window.settings import Settings
 from tests.ui.helpers.studio import studio_in
 
@@ -99,6 +99,48 @@ def test_every_workspace_fits_a_small_screen_with_text_of_twice_the_size(
         assert not window.width_watcher.narrow
         studio.window.show_workspace("segment")
         studio.settle()
+
+
+def test_panels_pages_and_splits_fit_a_small_screen_with_text_of_twice_the_size(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with studio_in(qtbot, theme, tmp_path) as studio:
+        studio.start()
+        window, small = studio.window, (1280, 800)
+        window.resize(*small)
+        window.choose_workspace("graph")
+        studio.settle()
+        theme.set_scale(2.0)
+        pages = window.workspace.pages
+        assert pages is not None
+        for dock in [each for each, owner in window.docks._owners.items() if owner == "graph"]:
+            window.docks.toggle(dock.objectName())
+            for step in (lambda: None, dock.titleBarWidget()._page.click, lambda: pages.split.setChecked(True)):  # type: ignore[attr-defined]
+                step()
+                for _ in range(10):
+                    QApplication.processEvents()
+                assert (window.width(), window.height()) == small, dock.objectName()
+            pages.split.setChecked(False)
+            pages.close_page(pages.current)
+            dock.hide()
+        theme.set_scale(1.0)
+        studio.settle()
+
+
+def test_a_tall_row_scrolls_both_ways_and_another_along_only(qtbot: QtBot) -> None:
+    inside = [QWidget() for _ in range(2)]
+    for each in inside:
+        each.setMinimumSize(2000, 700)
+    tall, row = HorizontalScroll(inside[0], tall=True), HorizontalScroll(inside[1])
+    for scrolled in (tall, row):
+        qtbot.addWidget(scrolled)
+        scrolled.resize(300, 200)
+        scrolled.show()
+        qtbot.waitUntil(lambda scrolled=scrolled: scrolled.horizontalScrollBar().maximum() > 0)  # type: ignore[misc]
+    assert tall.verticalScrollBar().isVisible()
+    assert not row.verticalScrollBar().isVisible()
+    bar = tall.horizontalScrollBar().sizeHint().height()
+    assert tall.minimumSizeHint().height() <= px(tall, TALLEST) + bar
 
 
 def test_all_tools_are_seen_without_scrolling_on_a_small_screen(qtbot: QtBot, theme: Theme, tmp_path: Path) -> None:

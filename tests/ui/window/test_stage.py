@@ -17,6 +17,7 @@ from mrfstudio.ui.lessons.slide import Slide
 from mrfstudio.ui.plots.content import Content, PlotLine
 from mrfstudio.ui.plots.curve_plot import lane_paint
 from mrfstudio.ui.plots.plot import Plot
+from mrfstudio.ui.style.colours import DARK
 from mrfstudio.ui.window.stage import Stage, letter_height
 from mrfstudio.ui.words.view import EquationView
 from tests.ui.helpers.pictures import frame, lane, pixels
@@ -55,6 +56,37 @@ def test_letters_have_24_points_on_1080_lines_and_grow_with_the_screen(qtbot: Qt
     stage.set_words(words_of("Say $m$."))
     assert {each.font().pixelSize() for each in stage.caption.findChildren(QLabel)} == {32}
     assert stage.caption.text() == "Say $m$."
+
+
+def test_large_text_makes_letters_nodes_and_lines_larger_and_nothing_smaller(qtbot: QtBot) -> None:
+    sizes = []
+    for text in (0.75, 1.0, 2.0):
+        canvas = StageGraph()
+        stage = shown(qtbot, Stage(canvas, [plot()], text=text), 1920, 1080)
+        rows = np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), -1).reshape(16, 2).astype(np.float32)
+        edges = np.array([(i, i + 1) for i in range(15) if i % 4 < 3], np.int32)
+        grid = replace(ring(16), positions=rows, edges=edges)
+        layers = {"hints": np.full((1, 16), 255, np.uint8), "hints_strength": np.ones((1, 16), np.float32)}
+        told = lane(3, pictures={"marginal": np.full((16, 2), 0.5, np.float32)})
+        canvas.set_frame(frame(told, shape=(1, 16), layers=layers, workspace="graph", graph=grid))
+        canvas.fit()
+        picture, scale = canvas.picture, canvas.transform.scale
+        radius = picture.radius(scale)
+        assert picture.has_numbers(radius)
+        letters = stage.plots[0].font().pixelSize()
+        sizes.append((letters, picture.number_letters(radius), picture.value_letters(radius), radius))
+        stage.close_stage()
+    assert sizes[0] == sizes[1]
+    assert sizes[2][0] == 48
+    assert min(sizes[0][:3]) >= 31  # 24 points
+    assert all(large >= usual for large, usual in zip(sizes[2], sizes[1], strict=True))
+
+
+def test_numbers_of_axes_have_full_contrast_on_stage(qtbot: QtBot) -> None:
+    stage = shown(qtbot, Stage(QLabel("canvas"), [plot()]), 960, 540)
+    stage.dress(True)
+    axis = stage.plots[0].body.left
+    assert axis.textPen().color().name() == DARK.text
 
 
 def test_keys_turn_plots_do_deeds_and_are_shown(qtbot: QtBot) -> None:

@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from mrfstudio.ui.workspaces.segment.view import SegmentView
 
 FIRST_EXAMPLE = MakeFigure("glyphs", "5", 3)
+FIRST_NAME = "glyphs 5"
+"""What the engine calls it."""
 
 
 @dataclass(frozen=True)
-class PictureFile:
-    """The file that the shown picture came from, if a command can read it the same way."""
+class PictureInCommand:
+    """What the shown picture came from, if a command can read it the same way: a file, or a figure in words."""
 
-    path: Path
+    words: str
     options: tuple[str, ...]
     name: str
 
@@ -44,7 +46,7 @@ class SegmentFiles(CanvasFiles):
         super().__init__(workspace)
         self._workspace = workspace
         self.example = FIRST_EXAMPLE
-        self._source: PictureFile | None = None
+        self._source: PictureInCommand | None = figure_source(FIRST_EXAMPLE, FIRST_NAME)
 
     def action_handlers(self) -> ActionHandlers:
         """The actions that are done here."""
@@ -90,7 +92,7 @@ class SegmentFiles(CanvasFiles):
             smaller = picture.full_size != picture.observed.shape
             options = ("--ink", picture.ink, *(["--thin"] if dialog.thin.isChecked() else []))
             options += ("--side", str(max(picture.observed.shape))) if smaller else ()
-            self._source = PictureFile(source.absolute(), options, picture.name)
+            self._source = PictureInCommand(str(source.absolute()), options, picture.name)
 
     def _show(self, picture: Picture) -> None:
         self._source = None
@@ -133,13 +135,17 @@ class SegmentFiles(CanvasFiles):
         def chosen() -> None:
             self.example = dialog.example
             if dialog.picture is not None:
-                self._show(dialog.picture)
+                self._show_example(dialog.picture)
 
         self._then(dialog, chosen)
 
     def next_example(self) -> None:
         self.example = replace(self.example, seed=self.example.seed + 1)
-        self._controller.ask(self.example, self._show)
+        self._controller.ask(self.example, self._show_example)
+
+    def _show_example(self, picture: Picture) -> None:
+        self._show(picture)
+        self._source = figure_source(self.example, picture.name)
 
     # Out --------------------------------------------------------------------------------------------------------------
 
@@ -149,10 +155,15 @@ class SegmentFiles(CanvasFiles):
             self._controller.ask(SaveLabels(str(path)), lambda _: self._say(f"The labels are in {path}."))
 
     def direct_command(self, frame: Frame) -> str | None:
-        """`mrfstudio segment …` where the picture is a file and nothing else was said; else None."""
+        """`mrfstudio segment …` where the picture is a file or a figure and nothing else was said; else None."""
         lane = frame.lanes[0]
         untouched = self._source is not None and frame.name == self._source.name and not self._edited(frame)
         if not untouched or len(frame.lanes) > 1 or lane.algorithm != "bp" or self._source is None:
             return None
         options = ["--model", lane.model, "--iterations", str(lane.iteration), *self._source.options]
-        return command_line("segment", str(self._source.path), *options)
+        return command_line("segment", self._source.words, *options)
+
+
+def figure_source(example: MakeFigure, name: str) -> PictureInCommand:
+    """A figure, which every machine draws alike."""
+    return PictureInCommand(example.words, (), name)

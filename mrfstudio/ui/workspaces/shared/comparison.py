@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from mrfstudio.engine.protocol.answers import Loaded
 from mrfstudio.engine.protocol.catalogue import Entry
@@ -52,6 +52,8 @@ class ComparisonPanel(QWidget):
         self.table.left_out.connect(self._left_out)
         self.reference, self.copy, self.export = ChoiceBox(18), QPushButton("Copy"), QPushButton("Export…")
         self.columns, self.filter = QPushButton("Columns"), QLineEdit()
+        self._heads = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._rows = (QHBoxLayout(), QHBoxLayout())
         self._dress()
         self.plots = _split(((self.curves, 4), (self.scatter, 2)))
         self.parts = _split(((self.plots, 1), (self.table, 1)))
@@ -82,26 +84,40 @@ class ComparisonPanel(QWidget):
         self.filter.setAccessibleName("Filter lanes")
         self.filter.setToolTip("Only lanes with this text in any column.")
         self.filter.setMaximumWidth(px(self, 120))
+        MinimumWidth(self.filter, 56)
         self.filter.textChanged.connect(self.table.scores.set_filter)
         self.export.setToolTip("Save all columns as comma-separated numbers.")
         self.export.clicked.connect(self.ask_and_export)
 
-    def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _head(self) -> QBoxLayout:
+        """Two rows, or one where both have room beside each other."""
         label = QLabel("&Reference")
         label.setBuddy(self.reference)
-        row.addWidget(label)
-        row.addWidget(self.reference)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.filter)
-        row.addWidget(self.columns)
-        row.addWidget(self.copy)
-        row.addWidget(self.export)
-        return row
+        above, below = self._rows
+        above.addWidget(label)
+        above.addWidget(self.reference)
+        above.addWidget(self.text, 1)
+        below.addStretch(1)
+        for widget in (self.filter, self.columns, self.copy, self.export):
+            below.addWidget(widget)
+        self._heads.addLayout(above, 1)
+        self._heads.addLayout(below)
+        return self._heads
+
+    def minimumSizeHint(self) -> QSize:
+        """With the head in two rows, whichever way it stands now: else it could never go back."""
+        inside = max(self.parts.minimumSizeHint().width(), *(row.minimumSize().width() for row in self._rows))
+        return QSize(inside + 2 * px(self, 8), super().minimumSizeHint().height())
+
+    def _fold_head(self) -> None:
+        needed = sum(row.minimumSize().width() for row in self._rows) + px(self, 40)
+        way = QBoxLayout.Direction
+        self._heads.setDirection(way.LeftToRight if self.width() >= needed else way.TopToBottom)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Plots beside the table in a strip, above it on a page."""
         super().resizeEvent(event)
+        self._fold_head()
         high = self.height() > px(self, TALL)
         if high != (self.parts.orientation() == Qt.Orientation.Vertical):
             self.parts.setOrientation(Qt.Orientation.Vertical if high else Qt.Orientation.Horizontal)

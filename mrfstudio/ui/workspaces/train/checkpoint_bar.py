@@ -50,6 +50,11 @@ class CheckpointBar(QWidget):
     def following(self) -> bool:
         return self.follow.isChecked()
 
+    @property
+    def dragged(self) -> bool:
+        """Whether somebody holds the slider."""
+        return self.slider.isSliderDown()
+
     def set_narrow(self, narrow: bool) -> None:
         """Without the word in front."""
         self._heading.setHidden(narrow)

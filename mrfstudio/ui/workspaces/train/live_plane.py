@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -57,11 +58,14 @@ class FollowedPlane(QObject):
             self._picture = None
         elif self._followed and not self._waiting and workspace.controller.workspace == workspace.name:
             self._waiting = True
-            workspace.controller.ask(ReadPlane(self._run, self._newest), self._on_plane, self._on_refusal)
+            run = self._run
+            answered = partial(self._on_plane, run)
+            workspace.controller.ask(ReadPlane(run, self._newest), answered, self._on_refusal)
 
-    def _on_plane(self, found: LivePlane | None) -> None:
+    def _on_plane(self, run: str, found: LivePlane | None) -> None:
+        """Show it, unless another run or an earlier step is looked at since it was asked for."""
         self._waiting = False
-        if found is not None and self._followed and found.step > self._newest:
+        if found is not None and run == self._run and self._followed and found.step > self._newest:
             self._newest, self._picture = found.step, found
             self._show(found)
 

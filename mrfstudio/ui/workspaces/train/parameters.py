@@ -212,6 +212,7 @@ class ShownParameters(QObject):
         def refused(sentence: str) -> None:
             self._asking, self._shown = False, wanted
             workspace.controller.message.emit(sentence)
+            self.refresh()
 
         workspace.controller.ask(ReadParameters(run), answered, refused)
 

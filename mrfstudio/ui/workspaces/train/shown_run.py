@@ -44,6 +44,7 @@ class ShownRun(QObject):
         self._workspace = workspace
         self.shown: RunNote | None = None
         self.snapshot: Snapshot | None = None
+        self._opening = ""  # the run that was asked for last; an answer about another one comes too late
         self._wanted: int | None = None
         workspace.snapshots.chosen.connect(self._want_snapshot)
 
@@ -56,10 +57,18 @@ class ShownRun(QObject):
 
     def open(self, run: str) -> None:
         """Look at a run, as its files tell it."""
+        self._opening = run
         self._workspace.controller.ask(OpenRun(run), self._on_opened)
+
+    def read_again(self) -> None:
+        """The run that is looked at may have gone on in another window."""
+        if self.run and self._opening == self.run:
+            self.open(self.run)
 
     def _on_opened(self, view: RunView) -> None:
         workspace, run = self._workspace, view.note.run
+        if run != self._opening:
+            return
         if workspace.active is None or workspace.active.run != run:
             workspace.series[run] = RunSeries(view.columns)
         self.look_at(view.note)
@@ -72,7 +81,7 @@ class ShownRun(QObject):
     def look_at(self, note: RunNote | None) -> None:
         """Show another run, or none; what belongs to the one before goes."""
         other = note is None or note.run != self.run
-        self.shown = note
+        self.shown, self._opening = note, "" if note is None else note.run
         if other:
             self.snapshot = None
             self._workspace.snapshots.clear()
@@ -105,10 +114,13 @@ class ShownRun(QObject):
         if not self.run or self._wanted is None:
             self._wanted = None
             return
-        step, run = self._wanted, self.run
+        step, run, bar = self._wanted, self.run, self._workspace.snapshots
+        dragged = bar.dragged
 
         def answered(snapshot: Snapshot | None) -> None:
-            if snapshot is not None and self.run == run:
+            # Another step may have been chosen since: an answer about this one is shown only on the way of a drag.
+            current = self.run == run and (self._wanted == step or (dragged and bar.dragged))
+            if snapshot is not None and current:
                 self.snapshot = snapshot
                 self._show_snapshot()
             if self._wanted != step or self.run != run:

@@ -281,7 +281,7 @@ class TrainView(WorkspaceView):
         shown = self.shown_run.shown
         elsewhere = shown is not None and shown.elsewhere
         if elsewhere and visible and self._looks % ELSEWHERE_EVERY == 0:
-            self.shown_run.open(self.shown_run.run)
+            self.shown_run.read_again()
         if self.active is None and not elsewhere:
             self._timer.stop()
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QStatusTipEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from mrfstudio.engine.protocol.commands import SetSpeed
+from mrfstudio.engine.protocol.commands import Paint, SetSpeed
 from mrfstudio.ui.workspaces.segment.drawing_dialogs import GapDialog
 from mrfstudio.ui.workspaces.segment.picture_dialog import PictureDialog
 from mrfstudio.ui.workspaces.shared.centre import ActionButton
@@ -224,6 +224,24 @@ def test_a_picture_file_goes_through_the_threshold_dialog(studio: Studio, tmp_pa
     )
 
 
+def test_the_command_names_an_example_in_words_until_somebody_draws(studio: Studio) -> None:
+    studio.do("next_example")
+    studio.until(lambda: studio.frame.name == "glyphs 5")
+    studio.settle()
+    studio.do("copy_command")
+    line = QApplication.clipboard().text()
+    words = studio.segment.files.example.words
+    iterations = studio.frame.lanes[0].iteration
+    assert words.startswith("figure:glyphs:5,seed=")
+    assert line == f"mrfstudio segment {words} --model small --iterations {iterations}"
+    studio.segment.post(Paint("observed", 0, ((3.5, 3.5),), 1.0))
+    studio.settle()
+    studio.messages.clear()
+    studio.do("copy_command")
+    studio.until(lambda: bool(studio.messages))
+    assert QApplication.clipboard().text().startswith("mrfstudio replay")
+
+
 def test_a_drawing_with_thick_lines_is_made_small_and_thin_and_the_command_says_so(
     studio: Studio, tmp_path: Path
 ) -> None:
@@ -263,3 +281,15 @@ def test_a_refused_command_is_shown_and_the_form_goes_back(studio: Studio) -> No
     assert "no-such-model" in studio.messages[-1]
     assert studio.window.message_bar.isVisible()
     assert studio.segment.panel.first.model.currentData() == "small"
+
+
+def test_a_message_covers_no_tool(studio: Studio) -> None:
+    bar, palette = studio.window.message_bar, studio.segment.palette
+    studio.controller.message.emit(
+        "A sentence that is long enough to be as wide as a message may become, and then some more."
+    )
+    beside = palette.mapTo(studio.window.centre, palette.rect().topRight()).x()
+    assert palette.isVisible()
+    assert bar.x() > beside
+    assert bar.geometry().right() < studio.window.centre.width()
+    bar.hide()

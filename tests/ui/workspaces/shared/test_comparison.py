@@ -13,7 +13,9 @@ from mrfstudio.engine.protocol.commands import Scrub, SetSpeed
 from mrfstudio.engine.protocol.frames import Scalars
 from mrfstudio.engine.protocol.requests.converge import OpenGraph
 from mrfstudio.ui.style.colours import colours_of, rgb
+from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.widgets.lane_names import lane_colour
+from mrfstudio.ui.widgets.pages import PageScroll
 from mrfstudio.ui.window.settings import Settings
 from mrfstudio.ui.workspaces.converge.view import ConvergeView
 from mrfstudio.ui.workspaces.shared.comparison import ComparisonPanel
@@ -43,6 +45,21 @@ def test_the_panel_shows_the_reference_and_asks_for_another(panel: ComparisonPan
     panel.set_frame(frame(three().lanes[0]))  # the lane that was the reference is gone
     assert asked == [1, None]
     assert panel.reference.currentData() is None
+
+
+def test_the_head_folds_into_two_rows_where_it_has_no_room_and_back(qtbot: QtBot, tmp_path: Path) -> None:
+    panel = ComparisonPanel(Settings(tmp_path / "settings.ini"))
+    page = shown(qtbot, PageScroll(panel), 1100, 500)
+
+    def beside() -> bool:
+        return panel.filter.y() < panel.reference.geometry().bottom()
+
+    qtbot.waitUntil(beside)
+    page.resize(panel.parts.minimumSizeHint().width() + px(panel, 20), 500)
+    qtbot.waitUntil(lambda: not beside())
+    assert panel.export.geometry().right() <= panel.width() <= page.viewport().width()
+    page.resize(1100, 500)
+    qtbot.waitUntil(beside)
 
 
 def test_no_iteration_is_left_out_of_the_panels_curves(panel: ComparisonPanel) -> None:

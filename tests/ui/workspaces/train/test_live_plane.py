@@ -46,13 +46,18 @@ def learning(studio: Studio) -> TrainView:
     return workspace
 
 
-def test_the_plane_moves_between_snapshots_and_answers_the_brush(studio: Studio) -> None:
+def test_the_plane_moves_between_snapshots_answers_the_brush_and_rests_where_one_looks_back(studio: Studio) -> None:
     workspace, seen = learning(studio), list[PlanePicture]()
     canvas = workspace.stage.plane
     workspace.followed.plane_shown.connect(seen.append)
-    studio.qtbot.waitUntil(lambda: len(seen) >= 20, timeout=LONG)
-    assert len(workspace.snapshots.steps) < 20  # it is not they that are shown
-    assert all((one.density != other.density).any() for one, other in pairwise(seen))
+
+    def moved() -> list[tuple[PlanePicture, PlanePicture]]:
+        return [pair for pair in pairwise(seen) if pair[0] is not pair[1]]  # a snapshot of an earlier step repeats one
+
+    studio.qtbot.waitUntil(lambda: len(moved()) >= 20, timeout=LONG)
+    of_snapshots = workspace.shown_run.snapshot.plane.density.shape
+    assert all(each.density.shape != of_snapshots for each in seen)  # it is not they that are shown
+    assert all((one.density != other.density).any() for one, other in moved())
     studio.qtbot.waitUntil(lambda: canvas.picture is seen[-1], timeout=LONG)
 
     studio.qtbot.waitUntil(lambda: canvas.can_paint, timeout=LONG)
@@ -68,6 +73,28 @@ def test_the_plane_moves_between_snapshots_and_answers_the_brush(studio: Studio)
         return bool((away > 0.9 * canvas.plane_radius).all())
 
     studio.qtbot.waitUntil(emptied, timeout=LONG)
+
+    studio.qtbot.waitUntil(lambda: len(workspace.snapshots.steps) >= 2, timeout=LONG)
+    shown, bar = list[int](), workspace.snapshots
+    workspace.shown_run.snapshot_shown.connect(lambda snapshot: shown.append(snapshot.step))
+    first, second = bar.steps[:2]
+    bar.go_to(second)
+    bar.go_near(0)  # before the other one is answered, which then comes too late
+    studio.qtbot.waitUntil(lambda: first in shown, timeout=LONG)
+    old, count, reached = canvas.picture, len(seen), workspace.series[workspace.active.run].last_step
+    assert old is workspace.shown_run.snapshot.plane
+    studio.qtbot.waitUntil(lambda: workspace.series[workspace.active.run].last_step > reached + 50, timeout=LONG)
+    assert shown == [first]
+    assert canvas.picture is old
+    assert len(seen) == count
+    second = bar.steps[1]  # another one, where snapshots were thinned out
+    bar.slider.setSliderDown(True)  # somebody who drags sees what lies on the way
+    bar.go_to(second)
+    bar.go_to(first)
+    studio.qtbot.waitUntil(lambda: shown == [first, second, first], timeout=LONG)
+    bar.slider.setSliderDown(False)
+    bar.follow.setChecked(True)
+    studio.qtbot.waitUntil(lambda: len(seen) > count, timeout=LONG)
 
     workspace.stop_training()
     studio.qtbot.waitUntil(lambda: workspace.active is None, timeout=LONG)

@@ -183,7 +183,7 @@ def test_a_pixel_of_an_answer_says_its_numbers_and_the_wall_zooms(qtbot: QtBot, 
     assert wall.zoomed
     assert wall.words_at(x, y, wall.place(x, y)) == words
     wall.now()
-    assert len(wall.body._images) == len(wall.hung)
+    assert len(wall.body.parts.images) == len(wall.hung)
     wall.reset()
     assert wall.span_x() == (0.0, 600.0)
     table = wall.content.to_csv()

@@ -36,6 +36,8 @@ HELP = (
     "Its part of the Bethe free energy.",
     "How far its marginal is from the exact one, where that can be computed.",
 )
+NARROWEST = 60
+"""Design pixels that a name has at least; where that is too much the table scrolls."""
 KINDS = {"": "Everything", "message": "Messages", "factor": "Factors", "variable": "Variables"}
 MOST_SHOWN = 300
 MOST_REMEDIES = 5
@@ -90,7 +92,7 @@ class SuspectsPanel(QWidget):
         self.kind.activated.connect(lambda _: self._fill())
         self.search.textChanged.connect(lambda _: self._fill())
         self.try_all.clicked.connect(self._try)
-        MinimumWidth(self, 460)
+        MinimumWidth(self, 380)
         self.set_suspects(None, None)
         self.set_trials(())
 
@@ -108,9 +110,7 @@ class SuspectsPanel(QWidget):
         header = table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(px(self, 34))
         table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._size_columns()
         table.setSortingEnabled(True)
         header.setSortIndicator(1, Qt.SortOrder.DescendingOrder)
@@ -120,6 +120,7 @@ class SuspectsPanel(QWidget):
 
     def _size_columns(self) -> None:
         metrics = self.fontMetrics()
+        self.table.horizontalHeader().setMinimumSectionSize(px(self, NARROWEST))
         for column in range(1, len(COLUMNS)):
             widest = max(metrics.horizontalAdvance(text) for text in (COLUMNS[column], WIDEST[column]))
             self.table.setColumnWidth(column, widest + px(self, 16))  # headings are bold

@@ -106,7 +106,9 @@ class ArenaPage(QWidget):
         row = QHBoxLayout(plots)
         row.setContentsMargins(0, 0, 0, 0)
         for content in (self.errors, self.log_z):
-            row.addWidget(Plot(content))
+            plot = Plot(content)
+            plot.whole_numbers = True  # places in a row of graphs
+            row.addWidget(plot)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
         parts.addWidget(table)

@@ -74,8 +74,10 @@ class LatticeCanvas(MapPlot):
         return QSize(px(self, 200), px(self, 110))
 
     def area(self) -> QRectF:
-        """Few cells do not fill a large place."""
+        """Few cells do not fill a large place; where there are none, there is room for words."""
         room = super().area()
+        if not self.letters or not self.states:
+            return room
         wide, high = px(self, 64) * max(len(self.letters), 1), px(self, 40) * max(self.states, 1)
         return QRectF(room.left(), room.top(), min(room.width(), wide), min(room.height(), high))
 

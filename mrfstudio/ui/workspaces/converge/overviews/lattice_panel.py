@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from mrfstudio.engine.protocol.answers import TextColumns
 from mrfstudio.engine.protocol.commands import Forbid
@@ -13,6 +14,7 @@ from mrfstudio.engine.protocol.frames import Frame, LaneFrame
 from mrfstudio.engine.protocol.requests.converge import ListReaders, ReadText
 from mrfstudio.ui.engine.controller import Controller
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.widgets.elided import Elided
 from mrfstudio.ui.workspaces.converge.overviews.lattice_canvas import LatticeCanvas
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 LATTICE_HELP = "Type a text: a column a letter, a row a hidden state, as dark as it is probable. Click to forbid one."
 FIRST_TEXT = "belief propagation"
 NO_MODEL = "No model here reads text yet: train one with mrfstudio train chain --data text:FILE, then Use this model."
+OTHER_GRAPH = "Another graph is shown now: press Return in the text to read it again."
 LONGEST = 200
+SHORT = 24
+"""Letters of a text that are quoted."""
 
 
 class LatticePanel(QWidget):
@@ -32,14 +37,13 @@ class LatticePanel(QWidget):
         self._controller, self._workspace = controller, workspace
         self._shown: TextColumns | None = None
         self._open = self._asking = self._again = self._current = False
-        self.model, self.text, self.canvas, self.note = QComboBox(), QLineEdit(), LatticeCanvas(), QLabel()
+        self.model, self.text, self.canvas, self.note = QComboBox(), QLineEdit(), LatticeCanvas(), Elided()
         self.model.setToolTip("A model that learned from text; those you take from Train are here too.")
         self.model.setAccessibleName("Model")
         self.text.setMaxLength(LONGEST)
         self.text.setPlaceholderText("Type a text…")
         self.text.setToolTip("The lattice answers as you type.")
         self.text.setAccessibleName("Text")
-        self.note.setWordWrap(True)
         self.note.hide()
         row = QHBoxLayout()
         row.addWidget(self.model)
@@ -56,6 +60,7 @@ class LatticePanel(QWidget):
         column.addWidget(self.note)
         column.addWidget(scroll, 1)
         self.text.textEdited.connect(self._ask)
+        self.text.returnPressed.connect(self._ask)
         self.model.activated.connect(self._ask)
         self.canvas.toggled.connect(self._toggle)
 
@@ -76,19 +81,28 @@ class LatticePanel(QWidget):
             self.model.setCurrentText(before)
         self.model.setEnabled(bool(names))
         self.text.setEnabled(bool(names))
-        self._say("" if names else NO_MODEL)
+        if not names or self.note.text() == NO_MODEL:
+            self._say("" if names else NO_MODEL)
         if names and self._shown is None:
             self.text.setText(FIRST_TEXT)
             self._ask()
 
     def _toggle(self, column: int, state: int) -> None:
         """Forbid a state, or allow it again; Undo takes it back."""
-        if self._current:
+        if self._current and not self._emptied:
             self._workspace.post(Forbid(column, state, (column, state) not in self.canvas.forbidden))
+
+    @property
+    def _emptied(self) -> bool:
+        return not self.text.text().strip()
 
     def _ask(self) -> None:
         """One question at a time; while one is under way, only the last wish counts."""
-        if not self.text.text().strip() or not self.model.currentText():
+        if self._emptied:
+            self._again = False
+            self._empty()
+            return
+        if not self.model.currentText():
             return
         if self._asking:
             self._again = True
@@ -97,16 +111,20 @@ class LatticePanel(QWidget):
         self._controller.ask(ReadText(self.model.currentText(), self.text.text()), self._on_read, self._on_refused)
 
     def _on_read(self, read: TextColumns) -> None:
-        self._shown = read
-        self._say("")
-        self.canvas.set_text(read.columns, read.states)
+        self._shown, self._current = read, False  # until a frame is about it
+        if self._emptied:
+            self._empty()
+        else:
+            self._say(read.remark)
+            self.canvas.set_text(read.columns, read.states)
         # All rows of a few states are seen at once; of many, some are scrolled to.
         self.scroller.setMinimumHeight(min(self.canvas.minimumHeight() + px(self, 4), px(self, 240)))
         self._workspace.on_opened()
         self._next()
 
     def _on_refused(self, sentence: str) -> None:
-        self._say(sentence)
+        if not self._emptied:
+            self._say(sentence)
         self._next()
 
     def _next(self) -> None:
@@ -114,20 +132,37 @@ class LatticePanel(QWidget):
         if self._again:
             self._ask()
 
+    def _empty(self) -> None:
+        """Nothing is typed: no columns, and words about the graph where it is still that of the text before."""
+        self.canvas.set_text((), 0)
+        columns = () if self._shown is None or not self._current else self._shown.columns
+        text = ("" if all(len(column) == 1 for column in columns) else " ").join(columns)
+        quoted = text if len(text) <= SHORT else f"{text[:SHORT]}…"
+        self._say(f"The text is empty; the graph is still that of “{quoted}”, until you type." if text else "")
+
     def _say(self, sentence: str) -> None:
         self.note.setText(sentence)
+        self.note.setToolTip(f"<p>{escape(sentence)}</p>" if sentence else "")
         self.note.setVisible(bool(sentence))
 
     def set_frame(self, frame: Frame, lane: LaneFrame | None) -> None:
         """Beliefs of the lane that is shown, where the graph is still that of the text."""
         if not self._open or self._shown is None or lane is None or frame.graph is None:
             return
+        before = self._current
         self._current = frame.name == self._shown.model and frame.graph.nodes == len(self._shown.columns)
+        if self._emptied:
+            if before != self._current:
+                self._empty()
+            return
         if not self._current:
-            self.canvas.set_text((), 0)
+            if self.canvas.letters and (before or self._controller.answered):  # else it may be older than the text
+                self.canvas.set_text((), 0)
+                self._say(OTHER_GRAPH)
             return
         if not self.canvas.letters:
             self.canvas.set_text(self._shown.columns, self._shown.states)
+            self._say(self._shown.remark)
         self.canvas.set_forbidden(frame.graph.forbidden)
         marginals = lane.pictures.get("marginal")
         states = self._shown.states

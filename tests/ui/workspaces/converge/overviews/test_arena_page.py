@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mrfstudio.engine.protocol.answers import ArenaScore, ArenaScores
+from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.workspaces.converge.actions import SHOW_ARENA
 from mrfstudio.ui.workspaces.converge.overviews.arena_page import ArenaPage
 from tests.ui.helpers.converge import Converge
@@ -39,6 +40,8 @@ def test_the_page_shows_scores_the_worst_first(converge: Converge) -> None:
     lines = {line.name: line.y.tolist() for line in page.errors.lines}
     assert lines == {"auto": [0.001], "bp": [0.05, 0.25]}
     assert [len(line.y) for line in page.log_z.lines] == [1, 1]
+    plots = page.findChildren(Plot)
+    assert [plot.whole_numbers for plot in plots] == [True, True]
 
 
 def test_a_folder_without_graphs_is_refused_on_the_page(converge: Converge, tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ import numpy as np
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from mrfstudio.engine.protocol.commands import Undo
+from mrfstudio.engine.protocol.commands import NewGraph, Undo
 from mrfstudio.ui.window.actions import SHOW_LATTICE
+from mrfstudio.ui.window.scrolling import HorizontalScroll
 from mrfstudio.ui.workspaces.converge.overviews.lattice_canvas import LatticeCanvas
+from mrfstudio.ui.workspaces.converge.overviews.lattice_panel import OTHER_GRAPH
 from tests.ui.helpers.converge import Converge
 
 
@@ -85,3 +87,56 @@ def test_a_person_types_and_the_lattice_answers(converge: Converge) -> None:
     studio.controller.post(Undo())
     studio.until(lambda: panel.canvas.marginals is not None and panel.canvas.marginals[5, state] > 0.1)
     assert not panel.canvas.forbidden
+
+
+def test_an_emptied_text_and_another_graph_are_told_and_return_reads_again(converge: Converge) -> None:
+    studio, panel = converge.studio, converge.workspace.overviews.lattice
+    if not panel.wanted_pictures:  # the test before left it open
+        studio.do(SHOW_LATTICE.name)
+    studio.until(lambda: panel.canvas.marginals is not None)
+
+    def typed(text: str) -> None:
+        panel.text.setText(text)
+        panel.text.textEdited.emit(text)
+
+    typed("a <b>")
+    studio.until(lambda: panel.canvas.letters == tuple("a <b>") and panel.canvas.marginals is not None)
+    assert panel.note.text() == "This model does not know < >: what it does not know is read as a space."
+    assert panel.note.textFormat() == Qt.TextFormat.PlainText
+    typed(" ")
+    assert panel.canvas.letters == ()
+    assert "the graph is still that of “a <b>”" in panel.note.text()
+    heard = list[object]()
+    converge.workspace.controller.posted.connect(lambda command, number: heard.append(command))
+    panel.canvas.toggled.emit(0, 0)
+    assert not heard  # there is no cell to forbid
+    typed("dog")
+    studio.until(lambda: panel.canvas.letters == tuple("dog") and panel.canvas.marginals is not None)
+    assert panel.note.isHidden()
+    typed("dot")  # is asked for, and emptied before it was answered
+    typed("")
+    studio.until(lambda: "“dot”" in panel.note.text())
+    assert panel.canvas.letters == ()
+
+    typed("dot")
+    studio.until(lambda: panel.canvas.marginals is not None and panel.canvas.letters == tuple("dot"))
+    converge.post(NewGraph("ring"))
+    studio.until(lambda: panel.note.text() == OTHER_GRAPH and panel.canvas.letters == ())
+    studio.qtbot.keyClick(panel.text, Qt.Key.Key_Return)
+    studio.until(lambda: panel.canvas.letters == tuple("dot") and panel.canvas.marginals is not None)
+    assert panel.note.isHidden()
+
+
+def test_the_place_of_the_lattice_grows_with_it_and_every_row_can_be_reached(converge: Converge) -> None:
+    studio, panel = converge.studio, converge.workspace.overviews.lattice
+    if not panel.wanted_pictures:
+        studio.do(SHOW_LATTICE.name)
+    panel.text.setText("1 of six")
+    panel.text.textEdited.emit("1 of six")
+    studio.until(lambda: len(panel.canvas.letters) == 8 and not panel.note.isHidden())
+    place = panel.parentWidget().parentWidget()  # type: ignore[union-attr]
+    assert isinstance(place, HorizontalScroll)
+    studio.until(lambda: place.height() >= place.minimumSizeHint().height())
+    hidden = panel.height() - place.viewport().height()
+    assert place.verticalScrollBar().maximum() == max(0, hidden)
+    studio.do(SHOW_LATTICE.name)
