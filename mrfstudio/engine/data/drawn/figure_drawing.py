@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mrfstudio.engine.data.drawn.drawing import Mask, Points, Warp, circle_angles, dense, fill, polar
 from mrfstudio.engine.data.drawn.shapes import OUTLINES, STROKES
+from mrfstudio.engine.data.drawn.sharp_figures import SHARP
 
 Draw = np.random.Generator
 Outlines = list[Points]
@@ -71,7 +72,7 @@ FIGURES: dict[str, Callable[[Draw], Outlines]] = {
     **OUTLINES,
     **{maker.__name__: maker for maker in (spiky, jagged, band, nested)},
 }
-"""Every kind of figure by name."""
+"""Every kind of figure by name, but those of `SHARP`."""
 
 _OFTEN = {"blob": 3.0, "polygon": 2.0, "ellipse": 2.0, "spiky": 3.0, "star": 2.0, "jagged": 2.0, "band": 3.0}
 _SHARE = np.array([_OFTEN.get(kind, 1.0) for kind in FIGURES])
@@ -86,7 +87,7 @@ def any_kind(draw: Draw) -> str:
 def outlines_of(kind: str, draw: Draw, size: float) -> Outlines:
     """Outlines of a figure whose longer side is `size` pixels, around the origin."""
     warp = Warp(draw, turn=math.pi, slant=0.2, stretch=0.6, bend=0.05)
-    parts = [warp(part) for part in FIGURES[kind](draw)]
+    parts = [warp(part) for part in (SHARP[kind] if kind in SHARP else FIGURES[kind])(draw)]
     everything = np.concatenate(parts)
     low, high = everything.min(0), everything.max(0)
     scale = size / max(float((high - low).max()), 1e-9)
@@ -120,7 +121,7 @@ def scene(kind: str, draw: Draw, size: float, canvas: int, middle: tuple[float, 
         attempt += 1
         outlines = _put(outlines_of(kind if attempt < _TRIES else "blob", draw, size), draw, canvas, middle)
         figure = whole(fill(outlines, canvas))
-        large = figure.sum() >= max(SMALLEST_PIECE, 0.06 * size**2)
+        large = figure.sum() >= max(SMALLEST_PIECE, (0.03 if kind in SHARP else 0.06) * size**2)
         if middle is not None or attempt >= _TRIES or (large and _has_body(figure)):
             return FigureScene(figure, outlines)
 

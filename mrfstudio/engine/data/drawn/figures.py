@@ -8,6 +8,7 @@ where it touches the figure; a doubled line and an open stroke bound nothing and
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from mrfstudio.engine.data.drawn.figure_drawing import (
     shaken,
     whole,
 )
+from mrfstudio.engine.data.drawn.sharp_figures import sharp_kind
 from mrfstudio.engine.data.pictures.border_noise import (
     CONTOUR,
     DELETION,
@@ -137,6 +139,9 @@ class Figures(Dataset):
     smallest: float = number(6.0, "Longer side of the smallest figures.", low=4.0, unit="pixels")
     largest: float = number(110.0, "Longer side of the largest figures, cut where they leave the canvas.", low=4.0)
     hand_drawn: float = number(0.3, "Part of the images that are drawn by a shaky hand.", low=0.0, high=1.0)
+    sharp: float = number(
+        0.0, "Part of the images with sharp points, thin arms or narrow bays.", low=0.0, high=1.0, advanced=True
+    )
     hinted: float = number(0.25, "Part of the images with hints: a few pixels whose label is given.", low=0.0, high=1.0)
     deletion: float = number(DELETION, "The most likely that a contour pixel is missing.", low=0.0, high=1.0)
     density: float = number(DENSITY, "The most spurious edges a pixel.", low=0.0, high=0.1)
@@ -150,7 +155,8 @@ class Figures(Dataset):
         if hinted and draw.random() < 0.15:
             return _divided(draw, self.canvas)
         size = float(np.exp(draw.uniform(math.log(self.smallest), math.log(self.largest))))
-        drawn = _any_scene(draw, size, self.canvas)
+        sharp = self.sharp > 0 and draw.random() < self.sharp
+        drawn = _any_scene(draw, size, self.canvas, sharp_kind if sharp else any_kind)
         if draw.random() < self.hand_drawn:
             labels, noisy = by_hand(drawn, draw, size)
         else:
@@ -190,15 +196,15 @@ class Figures(Dataset):
         return Splits(parts, {"p_contour": emission(pairs)})
 
 
-def _any_scene(draw: Draw, size: float, canvas: int) -> FigureScene:
+def _any_scene(draw: Draw, size: float, canvas: int, kind: Callable[[Draw], str]) -> FigureScene:
     chance = draw.random()
     if chance < 0.15 and size >= 24:
         return several(draw, min(size, canvas - 4.0), canvas)
     if chance < 0.3:  # cut by the border
         middle = draw.uniform(0.0, canvas, 2)
         middle[int(draw.integers(2))] = draw.choice([0.0, float(canvas)]) + draw.uniform(-0.3, 0.3) * size
-        return scene(any_kind(draw), draw, size, canvas, (float(middle[0]), float(middle[1])))
-    return scene(any_kind(draw), draw, size, canvas)
+        return scene(kind(draw), draw, size, canvas, (float(middle[0]), float(middle[1])))
+    return scene(kind(draw), draw, size, canvas)
 
 
 def _divided(draw: Draw, canvas: int) -> HintedFigure:

@@ -35,6 +35,16 @@ def weigh(model: GridMRF, nats: Sequence[float]) -> None:
     model.set_potentials(model.potentials.detach() + share[:, None] + share)
 
 
+def hold(model: GridMRF, nats: float) -> None:
+    """Make walls between labels besides the first, IN and OUT, harder to move by so many nats, but not in passes.
+
+    What the passes of a coarse start do stays as it was (`GridMRF.eased`).
+    """
+    before = model.loose_potentials.detach().clone()
+    model.eased += nats
+    model.set_potentials(before - (model.loose_potentials - model.potentials).detach())
+
+
 def _log_z(model: GridMRF, label: int) -> float:
     """Bethe's log Z for each pixel of an endless empty canvas on which a label rules."""
     factors = torch.exp(model.potentials.detach().double())

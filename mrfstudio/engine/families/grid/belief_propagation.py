@@ -20,6 +20,7 @@ from torch import Tensor
 from mrfstudio.engine.families.grid.bethe import bethe_log_partition, edge_ends
 from mrfstudio.engine.families.grid.kernel import next_messages, span, uniform_messages, widest_span
 from mrfstudio.engine.families.grid.levels import (
+    AT_REST,
     LevelMessages,
     PassStep,
     doubled,
@@ -27,8 +28,8 @@ from mrfstudio.engine.families.grid.levels import (
     halved_shape,
     in_first_pass,
     iterated,
-    level_count,
-    plan,
+    plan_for,
+    steadied,
     taken_over,
 )
 from mrfstudio.engine.families.grid.model import GridMRF
@@ -100,16 +101,21 @@ class GridBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
     ) -> GridMessages:
         here = self._pass_step(algorithm, model, evidence, state)
-        if here is not None and here.way != "canvas":
-            return self._step_of_copies(model, evidence, state, here)
+        if here is not None and (here.way != "canvas" or here.last):
+            step = self._last_step if here.way == "canvas" else self._step_of_copies
+            return step(model, evidence, state, here)
         old, partial = state.messages, state.partial
         try:
-            proposal, change = self._proposal(algorithm, model, evidence, old, partial)
+            proposal, change = self._proposal(algorithm, model, evidence, old, partial, loose=here is not None)
         except Interrupted as interrupted:
             raise Interrupted(replace(state, partial=interrupted.state)) from None
         residual = change / model.states
-        messages = _damped(proposal, old, algorithm.damping) if algorithm.damping else proposal
         passing = here is not None
+        if algorithm.damping:
+            messages = _damped(proposal, old, algorithm.damping)
+        else:
+            kept = 0.0 if passing else self._kept(algorithm, model, evidence, old)
+            messages = torch.lerp(proposal, old, kept) if kept else proposal
         return GridMessages(state.iteration + 1, residual, messages, state.in_pass + passing, passing=passing)
 
     def resume(
@@ -122,7 +128,7 @@ class GridBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages, tolerance: float
     ) -> str | None:
         if self._pass_step(algorithm, model, evidence, state) is not None:
-            return "Smaller copies of the canvas are still to be asked."
+            return "Figures are still being filled, and smaller copies of the canvas asked."
         if _prepared(model).span <= -SATURATED or not state.messages.numel():
             return None
         # The residual compares probabilities, which is quick; what is next to impossible can still move and decide.
@@ -138,11 +144,28 @@ class GridBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
     ) -> PassStep | None:
         """What the next step does of a pass over smaller copies; None where none is under way."""
-        start = model.start if algorithm.start == "auto" else algorithm.start
-        if start != "coarse" or algorithm.temperature != 1.0 or not _linear(model, evidence, state.messages):
+        if not self._coarse(algorithm, model, evidence, state.messages):
             return None
-        steps = plan(level_count(model.shape_of(evidence)))
+        steps = plan_for(model, model.shape_of(evidence))
         return steps[state.in_pass] if state.in_pass < len(steps) else None
+
+    def _coarse(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, messages: Tensor) -> bool:
+        """Whether smaller copies of the canvas are asked, for messages (directions, S, N)."""
+        start = model.start if algorithm.start == "auto" else algorithm.start
+        return start == "coarse" and algorithm.temperature == 1.0 and _linear(model, evidence, messages)
+
+    def _kept(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, messages: Tensor) -> float:
+        """What old messages (directions, S, N) count in the next ones, once no pass is under way."""
+        return steadied(model) if self._coarse(algorithm, model, evidence, messages) else 0.0
+
+    def _last_step(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
+        """Some of the iterations on the canvas that end the passes; once they change nothing, all others are done."""
+        shape, canvas = model.shape_of(evidence), LevelMessages(state.messages, self._label_evidence(model, evidence))
+        with torch.no_grad():
+            found = iterated(model, canvas, shape, here.iterations).messages
+            change = torch.sub(found, state.messages).abs_().amax() / model.states
+        done = len(plan_for(model, shape)) if float(change) < AT_REST else state.in_pass + 1
+        return GridMessages(state.iteration + 1, change, found, done, passing=True)
 
     def _step_of_copies(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
         """One step on a smaller copy of the canvas, see `levels`. The canvas' own messages change at the end alone."""
@@ -173,11 +196,12 @@ class GridBeliefPropagation(Kernel):
         evidence: Evidence,
         old: Tensor,
         partial: PartialUpdate | None,
+        loose: bool,
     ) -> tuple[Tensor, Tensor]:
-        """The undamped messages (directions, S, N) and the largest change of an entry."""
+        """The undamped messages (directions, S, N) and the largest change of an entry; `loose` in a pass."""
         shape = model.shape_of(evidence)
         if old.numel() and algorithm.temperature == 1.0 and _linear(model, evidence, old):
-            ready, labels = _prepared(model), self._label_evidence(model, evidence)
+            ready, labels = _prepared(model, loose), self._label_evidence(model, evidence)
             return advanced(old, _products(model, old), ready, labels, shape, partial)
         new = _proposal(old, model.potentials, self._evidence(model, evidence), shape, algorithm.temperature)
         with torch.no_grad():
@@ -202,7 +226,7 @@ class GridBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
     ) -> Products:
         """Products of messages (S, N) that stand for a state: of a copy on its way up before anything was edited."""
-        steps = plan(level_count(model.shape_of(evidence))) if state.copies else []
+        steps = plan_for(model, model.shape_of(evidence)) if state.copies else []
         done = steps[state.in_pass - 1] if steps else None
         new = state.iteration == state.in_pass and in_first_pass(steps, state.in_pass) if steps else False
         if done is None or done.way != "up" or done.last or not new:
@@ -256,15 +280,16 @@ class GridBeliefPropagation(Kernel):
         return evidence.derived(model, "labels", lambda: _checked(model, evidence, model.label_evidence(evidence)))
 
 
-# By model, with the version of its weights: a trainer changes them in place.
-_ready: WeakKeyDictionary[GridMRF, tuple[int, Prepared]] = WeakKeyDictionary()
+# By model, with the version of its weights (a trainer changes them in place) and whether they are those of a pass.
+_ready: WeakKeyDictionary[GridMRF, dict[bool, tuple[int, Prepared]]] = WeakKeyDictionary()
 
 
-def _prepared(model: GridMRF) -> Prepared:
-    version, ready = _ready.get(model, (-1, None))
+def _prepared(model: GridMRF, loose: bool = False) -> Prepared:
+    known, loose = _ready.setdefault(model, {}), loose and model.eased > 0
+    version, ready = known.get(loose, (-1, None))
     if ready is None or version != model.weights._version:
-        ready = prepared(model.potentials.detach(), model.clones)
-        _ready[model] = model.weights._version, ready
+        ready = prepared((model.loose_potentials if loose else model.potentials).detach(), model.clones)
+        known[loose] = model.weights._version, ready
     return ready
 
 

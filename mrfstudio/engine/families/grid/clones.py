@@ -17,6 +17,7 @@ from mrfstudio.engine.data.pictures.border_noise import labels_from_silhouettes,
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.protocol.answers import CloneGallery
+from mrfstudio.engine.runtime.device import to_host
 
 IMAGES = 40
 ITERATIONS = 15
@@ -35,9 +36,9 @@ def measure_clones(model: GridMRF, name: str, images: int = IMAGES) -> Generator
     patches = np.zeros((count, side, side, model.labels), np.float64)
     for index in range(images):
         beliefs = yield from _beliefs(model, _noisy(index), (index, images))
-        labels = model.label_beliefs(beliefs).numpy()
+        labels = to_host(model.label_beliefs(beliefs))
         contour = labels.argmax(-1) == 0
-        chosen = beliefs[..., :count].argmax(-1).numpy()
+        chosen = to_host(beliefs[..., :count].argmax(-1))
         around = np.pad(labels, ((REACH, REACH), (REACH, REACH), (0, 0)), mode="edge")
         windows = np.lib.stride_tricks.sliding_window_view(around, (side, side), (0, 1))  # (h, w, labels, side, side)
         rows, columns = np.nonzero(contour)
@@ -49,7 +50,7 @@ def measure_clones(model: GridMRF, name: str, images: int = IMAGES) -> Generator
         images=images,
         use=(used / max(used.sum(), 1)).astype(np.float32),
         patches=patches.astype(np.float32),
-        potentials=model.potentials.detach().to(torch.float32).cpu().numpy().copy(),
+        potentials=to_host(model.potentials.detach().to(torch.float32)).copy(),
         ownership=np.where(used > 0, owned_side(patches), np.nan).astype(np.float32),
     )
 

@@ -21,6 +21,7 @@ from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.protocol.answers import CloneGallery
+from mrfstudio.engine.runtime.device import to_host
 
 COPIES = 3  # of the messages, in an iteration
 
@@ -33,7 +34,7 @@ class GridContours(Contours):
         self, model: GridMRF, observed: NDArray[np.uint8], strength: NDArray[np.float32], hints: NDArray[np.float32]
     ) -> Tensor:
         """strength · log P(shown | label) + hints."""
-        log = log_table(model.emission.numpy())[shown(observed, model.short_edges)] * strength[..., None]
+        log = log_table(to_host(model.emission))[shown(observed, model.short_edges)] * strength[..., None]
         log += hints
         return torch.as_tensor(log, dtype=model.weights.dtype, device=model.weights.device)
 
@@ -66,7 +67,7 @@ class GridContours(Contours):
         total = np.zeros((count, 2))
         for number, (row, column) in enumerate(shape.directions[: model.matrices]):
             for matrix, sign in ((potentials[number], 1), (potentials[number].t(), -1)):
-                expected = model.label_beliefs(torch.softmax(matrix[:count], 1)).numpy()
+                expected = to_host(model.label_beliefs(torch.softmax(matrix[:count], 1)))
                 lean = expected[:, IN] - expected[:, OUT]
                 total += sign * lean[:, None] * np.array([column, -row]) / math.hypot(row, column)
         angle = np.arctan2(total[:, 1], total[:, 0])

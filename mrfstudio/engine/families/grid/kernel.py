@@ -83,8 +83,9 @@ def send(
         matrix = factors[direction % shape.matrices]
         torch.div(total, messages[shape.opposite(direction)], out=cavity)
         torch.mm(matrix.t() if direction < shape.matrices else matrix, cavity, out=raw)
-        raw.div_(torch.sum(raw, dim=0, out=norms[direction]).mul_(1.0 / len(raw)))
-        shape.move(raw, direction, out[direction])
+        norm = torch.sum(raw, dim=0, out=norms[direction]).mul_(1.0 / len(raw))
+        senders, receivers = shape.shift(direction)
+        torch.div(raw[:, senders], norm[senders], out=out[direction][:, receivers])
         shape.fill_border(out[direction], direction, 1.0)
 
 
@@ -121,9 +122,11 @@ def _send_backward(
         index, opposite = direction % shape.matrices, shape.opposite(direction)
         matrix = factors[index] if direction < shape.matrices else factors[index].t()
         gamma(direction, product)
-        product.div_(sent.received[direction])
-        shape.fill_border(product, direction, 0.0)
-        shape.move_back(product, direction, ratio)
+        senders, receivers = shape.shift(direction)
+        ratio[:, : senders.start].zero_()
+        ratio[:, senders.stop :].zero_()
+        torch.div(product[:, receivers], sent.received[direction][:, receivers], out=ratio[:, senders])
+        shape.fill_border(ratio, opposite, 0.0)  # what wrapped around was sent from the opposite border
         torch.div(sent.total, sent.messages[opposite], out=cavity).div_(sent.norms[direction])
         torch.mm(matrix, ratio, out=product)
         torch.mul(product, cavity, out=deltas[direction])
@@ -299,9 +302,17 @@ def unrolled_beliefs(
 
 @torch.no_grad()
 def run_messages(
-    potentials: Tensor, log_evidence: Tensor, shape: GridShape, iterations: int, start: Tensor | None = None
+    potentials: Tensor,
+    log_evidence: Tensor,
+    shape: GridShape,
+    iterations: int,
+    start: Tensor | None = None,
+    kept: float = 0.0,
 ) -> Tensor:
-    """Messages (directions, S, N) after some iterations, without gradients, in the memory of two sets of messages."""
+    """Messages (directions, S, N) after some iterations, without gradients, in the memory of two sets of messages.
+
+    Each new message is a mean in which the old one counts `kept`.
+    """
     factors, stride = exponentiated(potentials), rescaling_stride(potentials)
     evidence = linear_evidence(log_evidence)
     old = uniform_messages(shape, len(evidence), evidence)
@@ -312,6 +323,8 @@ def run_messages(
     norms = evidence.new_empty((shape.connectivity, shape.pixels))
     for _ in range(iterations):
         send(multiply_all(old, evidence, work[2], stride), old, factors, shape, new, norms, work)
+        if kept:
+            new.lerp_(old, kept)
         old, new = new, old
     return old
 

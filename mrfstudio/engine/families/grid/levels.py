@@ -6,12 +6,19 @@ need hundreds of iterations to cross a large canvas crosses a small copy of it i
     1. `FIRST` iterations on the canvas itself: they clean it, because short edges that belong to nothing go and small
        gaps close within a few pixels;
     2. down: what is contour then is halved, cleaned, halved again …, while the longer side is twice `SMALLEST_SIDE`;
+       Lines that run side by side, nearer than `NARROW` pixels, would be one line there, with the wrong side filled.
+       What lies on both their other sides is the same, so they are left out, and what lies between them is decided
+       on the finer canvas alone;
     3. up: `ITERATIONS` on the smallest copy; where it says IN and the next finer one says OUT, or the other way
        round, the finer one takes over its messages, each repeated to four pixels; and so on up to the canvas itself.
 
 A second pass follows after some iterations on the canvas, because what is inside says which contours are meant: it is
-cleaned better then. After that the canvas iterates alone. Without levels (`flat`) the grid equals its factor graph
-iteration by iteration.
+cleaned better then. Some more iterations on the canvas end them; a canvas too small for copies has those alone.
+
+All of this only finds first messages. A model may have walls between IN and OUT that stay where they are, so that
+iterations after the answer is there change nothing; but walls must move to fill a figure. So passes use the model's
+`loose_potentials`, which ease them; after the passes the canvas iterates alone with the model's own potentials. Without
+all this (`flat`) the grid equals its factor graph iteration by iteration.
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn.functional import max_pool2d, pad
 
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR
 from mrfstudio.engine.families.contours import SEEN, UNSEEN
@@ -41,6 +48,19 @@ ITERATIONS = 40
 """Iterations of each copy on the way up."""
 BEFORE = (FIRST, 20)
 """Iterations on the canvas before each pass."""
+AFTER = 60
+"""Iterations on the canvas after the last pass, of a model that eases walls."""
+ALONE = 120
+"""Such iterations on a canvas without copies."""
+LAST_STEPS = 20
+"""Steps that such iterations are made in."""
+AT_REST = 1e-3
+"""The change of a message's entry, as a probability, below which the rest of such iterations is left out."""
+STEADIED = 0.3
+"""What an old message counts beside the new one once the passes of a model that eases walls are over: clumps of ink
+would swing for ever between two answers."""
+NARROW = 3
+"""Pixels between two lines from which on both stay apart when the canvas is halved."""
 _SAME = 1e-3  # nats: evidence that differs by less from what the emission gives is the emission's
 _SMALLEST_BELIEF = 1e-30
 
@@ -59,7 +79,7 @@ class PassStep(NamedTuple):
     level: int = 0
     iterations: int = 1
     last: bool = False
-    """Whether the next finer level takes over what this one found."""
+    """Whether the next finer level takes over what this one found; on the canvas, whether all copies were asked."""
 
 
 def level_count(shape: GridShape, smallest: int = SMALLEST_SIDE) -> int:
@@ -70,16 +90,31 @@ def level_count(shape: GridShape, smallest: int = SMALLEST_SIDE) -> int:
     return count
 
 
-def plan(levels: int) -> list[PassStep]:
+def plan(levels: int, eased: bool = False) -> list[PassStep]:
     """The steps of all passes, each of about as much work as an iteration on the canvas, or two."""
     steps: list[PassStep] = []
     for before in BEFORE if levels else ():
         steps += [PassStep("canvas")] * before + [PassStep("down", level, FIRST) for level in range(1, levels + 1)]
         for level in range(levels, 0, -1):
-            each = min(ITERATIONS, 4**level // 2)
+            each = min(ITERATIONS, 2 * 4**level)
             parts = [min(each, ITERATIONS - done) for done in range(0, ITERATIONS, each)]
             steps += [PassStep("up", level, part, k == len(parts) - 1) for k, part in enumerate(parts)]
-    return steps
+    return steps + [PassStep("canvas", 0, last_iterations(levels) // LAST_STEPS, True)] * (LAST_STEPS if eased else 0)
+
+
+def last_iterations(levels: int) -> int:
+    """Iterations on the canvas that end the passes of a model that eases walls."""
+    return AFTER if levels else ALONE
+
+
+def steadied(model: GridMRF) -> float:
+    """What old messages count after a coarse start."""
+    return STEADIED if model.eased else 0.0
+
+
+def plan_for(model: GridMRF, shape: GridShape) -> list[PassStep]:
+    """The steps of a coarse start of a model on a canvas of this shape."""
+    return plan(level_count(shape), model.eased > 0)
 
 
 def in_first_pass(steps: list[PassStep], done: int) -> bool:
@@ -136,6 +171,35 @@ def label_beliefs_at(model: GridMRF, at: LevelMessages) -> Tensor:
     return torch.softmax(logs + at.labels, 0)
 
 
+def narrow(contour: Tensor, width: int = NARROW) -> Tensor:
+    """Pixels (B, H, W) between lines that leave no room for a square of `width` pixels without `contour` (B, H, W)."""
+    ahead, back = (0, width - 1, 0, width - 1), (width - 1, 0, width - 1, 0)
+    lines = pad(contour[:, None].float(), (width,) * 4)  # beyond the border there is room
+    room = 1.0 - max_pool2d(pad(lines, ahead), width, 1)
+    covered = max_pool2d(pad(room, back), width, 1)[:, 0, width:-width, width:-width]
+    return (covered < 0.5) & ~contour
+
+
+def around(pixels: Tensor, reach: int) -> Tensor:
+    """Those pixels (B, H, W) and all within `reach` of one."""
+    return max_pool2d(pixels[:, None].float(), 2 * reach + 1, 1, reach)[:, 0] > 0.5
+
+
+def narrow_places(model: GridMRF, at: LevelMessages, shape: GridShape) -> tuple[Tensor, Tensor]:
+    """Where the cleaned canvas has a contour, and what is narrow between, each (B, H, W)."""
+    labels = cleaned(model, at)
+    contour = (labels[CONTOUR] > labels[CONTOUR + 1 :].amax(0)).reshape(shape.batch, shape.height, shape.width)
+    return contour, narrow(contour)
+
+
+def without_double_lines(model: GridMRF, at: LevelMessages, shape: GridShape) -> Tensor:
+    """Evidence (labels, N) of the cleaned canvas for its copy: nothing is seen where lines would merge."""
+    labels = cleaned(model, at)
+    contour, between = narrow_places(model, at, shape)
+    gone = (contour & around(between, 1)).reshape(-1)
+    return torch.where(gone, model.log_emission[UNSEEN].to(labels.dtype)[:, None], labels)
+
+
 def cleaned(model: GridMRF, at: LevelMessages) -> Tensor:
     """Evidence (labels, N) as if a contour had been seen just where one is believed to be.
 
@@ -150,7 +214,7 @@ def cleaned(model: GridMRF, at: LevelMessages) -> Tensor:
 
 def halved_level(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int = FIRST) -> LevelMessages:
     """The next coarser level of a canvas of this shape, after its own first iterations from uniform messages."""
-    labels = halved_evidence(cleaned(model, at), shape)
+    labels = halved_evidence(without_double_lines(model, at, shape), shape)
     return iterated(model, LevelMessages(at.messages[:0], labels), halved_shape(shape), iterations)
 
 
@@ -158,14 +222,18 @@ def iterated(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: in
     """Some iterations further; without messages, from uniform ones."""
     states = at.labels.index_select(0, model.label_of_state)
     start = at.messages if len(at.messages) else None
-    return LevelMessages(run_messages(model.potentials.detach(), states, shape, iterations, start), at.labels)
+    return LevelMessages(run_messages(model.loose_potentials.detach(), states, shape, iterations, start), at.labels)
 
 
 def taken_over(model: GridMRF, fine: LevelMessages, coarse: LevelMessages, shape: GridShape) -> Tensor:
-    """Messages (directions, S, N) of the finer level, the coarser ones where both disagree on inside and outside."""
+    """Messages (directions, S, N) of the finer level, the coarser ones where both disagree on inside and outside.
+
+    In narrow places the finer level knows better: its copy lacks their lines.
+    """
     mine = label_beliefs_at(model, fine).argmax(0)
     theirs = doubled(label_beliefs_at(model, coarse).argmax(0), shape)
-    differ = (mine != CONTOUR) & (theirs != CONTOUR) & (mine != theirs)
+    _, between = narrow_places(model, fine, shape)
+    differ = (mine != CONTOUR) & (theirs != CONTOUR) & (mine != theirs) & ~between.reshape(-1)
     return torch.where(differ, doubled_messages(coarse.messages, shape), fine.messages)
 
 
@@ -176,15 +244,17 @@ def whole_pass(model: GridMRF, at: LevelMessages, shape: GridShape, levels: int,
     if not levels:
         return fine
     small, nothing = halved_shape(shape), at.messages[:0]
-    coarse = whole_pass(model, LevelMessages(nothing, halved_evidence(cleaned(model, fine), shape)), small, levels - 1)
+    copied = halved_evidence(without_double_lines(model, fine, shape), shape)
+    coarse = whole_pass(model, LevelMessages(nothing, copied), small, levels - 1)
     found = taken_over(model, fine, iterated(model, coarse, small, ITERATIONS), shape)
     return LevelMessages(found, at.labels)
 
 
 def all_passes(model: GridMRF, labels: Tensor, shape: GridShape) -> Tensor | None:
-    """Messages (directions, S, N) after all passes for label evidence (labels, N); None for a canvas without copies."""
+    """Messages (directions, S, N) after all passes for label evidence (labels, N); None where there is no step."""
     levels = level_count(shape)
-    at = LevelMessages(labels.new_empty(0), labels)
+    at, last = LevelMessages(labels.new_empty(0), labels), last_iterations(levels) if model.eased else 0
     for before in BEFORE if levels else ():
         at = whole_pass(model, at, shape, levels, before)
-    return at.messages if levels else None
+    at = iterated(model, at, shape, last) if last else at
+    return at.messages if levels or last else None

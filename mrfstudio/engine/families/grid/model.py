@@ -27,6 +27,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.protocol.catalogue import choice, flag, integer, number
 from mrfstudio.engine.protocol.training import TrainingPlan
 from mrfstudio.engine.registry import MODELS
+from mrfstudio.engine.runtime.device import to_host
 
 if TYPE_CHECKING:
     from mrfstudio.engine.training.learner import TrainingData
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 LABEL_NAMES = ("CONTOUR", "OUT", "IN")
 ITERATIONS = 15
 """Iterations of [QT21], for models that were trained with no other number."""
+MOST_EASED = 10.0
 MOST_TIED_STATES = 1024
 """States of a grid with tying that a file may have: larger ones would take seconds to find which entries are equal."""
 
@@ -46,7 +48,9 @@ class GridMRF:
     P(contour seen | label), or with `short_edges` (3, labels) for a line, nothing and a short edge. `start` and
     `iterations` are those that it was trained for: whether smaller copies of the canvas come first (`levels`), and how
     many iterations an answer takes. `sizes` are those of the smallest and the largest figures, in pixels, that it was
-    seen to fill; `likeness` are the limits of what it knows (`doubt`).
+    seen to fill; `likeness` are the limits of what it knows (`doubt`). `eased` are the nats that two different labels
+    besides the first, IN and OUT, cost less side by side while a coarse start fills figures: walls between them, which
+    the model itself holds where they are, move then.
     """
 
     kind = "grid"
@@ -61,6 +65,7 @@ class GridMRF:
         label_names: Sequence[str] = LABEL_NAMES,
         start: str = "flat",
         iterations: int = ITERATIONS,
+        eased: float = 0.0,
         sizes: Sequence[int] | None = None,
         likeness: Mapping[str, float] | None = None,
         weights: Tensor | None = None,
@@ -70,6 +75,7 @@ class GridMRF:
         self.clones = tuple(int(count) for count in clones)
         self.connectivity, self.tying, self.label_names = int(connectivity), tying, tuple(label_names)
         self.start, self.iterations, self.short_edges = start, int(iterations), bool(short_edges)
+        self.eased = float(eased)
         self.sizes = None if sizes is None else (int(sizes[0]), int(sizes[1]))
         self.likeness = None if likeness is None else dict(likeness)
         self._check()
@@ -93,6 +99,8 @@ class GridMRF:
                 f"The model starts {self.start!r} and takes {self.iterations} iterations: expected flat or coarse, and "
                 "at least one."
             )
+        if not 0.0 <= self.eased <= MOST_EASED:
+            raise GridError(f"Walls are eased by {self.eased} nats: expected 0 to {MOST_EASED:g}.")
         if len(self.label_names) != len(self.clones):
             raise GridError(f"There are {len(self.label_names)} label names for {len(self.clones)} labels.")
 
@@ -128,6 +136,15 @@ class GridMRF:
     def potentials(self) -> Tensor:
         """W (matrices, S, S), natural logarithms; W[d, s, t] joins state s at a pixel to state t at pixel + d."""
         return self.weights if self._index is None else self.weights[self._index.to(self.weights.device)]
+
+    @property
+    def loose_potentials(self) -> Tensor:
+        """W (matrices, S, S) of a coarse start, see `eased`."""
+        if not self.eased:
+            return self.potentials
+        label = self.label_of_state
+        sides = (label > 0) & (label[:, None] > 0) & (label != label[:, None])
+        return self.potentials + self.eased * sides.to(self.weights.dtype)
 
     def set_potentials(self, potentials: Tensor) -> None:
         """Take W (matrices, S, S); with tying, the mean over each orbit."""
@@ -174,6 +191,7 @@ class GridMRF:
             "label_names": list(self.label_names),
             "start": self.start,
             "iterations": self.iterations,
+            "eased": self.eased,
             "sizes": None if self.sizes is None else list(self.sizes),
             "likeness": self.likeness,
         }
@@ -181,7 +199,7 @@ class GridMRF:
     def to(self, dtype: torch.dtype) -> GridMRF:
         """The same model in another precision."""
         return GridMRF(
-            weights=self.weights.detach().to(dtype), emission=self.emission.numpy(), **self.hyperparameters()
+            weights=self.weights.detach().to(dtype), emission=to_host(self.emission), **self.hyperparameters()
         )
 
     # Start, emission and evidence -------------------------------------------------------------------------------------
@@ -204,14 +222,14 @@ class GridMRF:
 
         A label that never occurs keeps its emission.
         """
-        estimate = estimated(labels, noisy, self.emission.numpy())
+        estimate = estimated(labels, noisy, to_host(self.emission))
         self.emission.copy_(torch.from_numpy(estimate))
         return estimate
 
     @property
     def log_emission(self) -> Tensor:
         """log e(what is shown | label), (4, labels): of a contour seen, of none, of nothing known, of a short edge."""
-        table = log_table(self.emission.detach().cpu().numpy())
+        table = log_table(to_host(self.emission))
         return torch.as_tensor(table, dtype=self.weights.dtype, device=self.weights.device)
 
     def evidence_from_image(self, noisy: ArrayLike) -> Evidence:
@@ -392,7 +410,7 @@ class Grid(ModelPlan):
         some = data.train[torch.arange(min(2000, len(data.train)))]
         if not isinstance(some, Mapping) or not {"images", "noisy_images"} <= set(some):
             raise GridError(f"The data {data.name!r} are no noisy contour images: expected border or border:FILE.npz.")
-        labels, noisy = some["images"].numpy(), some["noisy_images"].numpy()
+        labels, noisy = to_host(some["images"]), to_host(some["noisy_images"])
         frequencies = np.bincount(labels.ravel(), minlength=len(LABEL_NAMES)) / labels.size
         model = self.build(seed, frequencies, None)
         model.estimate_emission(labels, noisy)

@@ -12,8 +12,14 @@ from torch import Tensor
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, OUT, SEEN, seeded_noise
 from mrfstudio.engine.families.contour_scores import NOTHING, SegmentationScores, segmentation_scores
 from mrfstudio.engine.families.grid.growth import revive
-from mrfstudio.engine.families.grid.kernel import linear_evidence, run_beliefs, run_messages, unrolled_beliefs
-from mrfstudio.engine.families.grid.levels import all_passes, level_count, plan
+from mrfstudio.engine.families.grid.kernel import (
+    beliefs_of,
+    linear_evidence,
+    run_beliefs,
+    run_messages,
+    unrolled_beliefs,
+)
+from mrfstudio.engine.families.grid.levels import all_passes, plan_for, steadied
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.windows import Group, Labels, groups
 from mrfstudio.engine.graphs.evidence import Evidence
@@ -35,11 +41,11 @@ class GridObjective:
     def start(self, learner: Query, model: GridMRF, data: TrainingData, seed: int) -> dict[str, Tensor]:
         """How much noise the data have: probability of a missing contour pixel, spurious 3-pixel edges an image."""
         some = data.train[torch.arange(min(200, len(data.train)))]
-        labels, seen = some["images"].numpy(), some["noisy_images"].numpy() == SEEN
+        labels, seen = to_host(some["images"]), to_host(some["noisy_images"]) == SEEN
         if learner.revive > 0:
             revive(model, clone_use(model, some["noisy_images"], learner.iterations), learner.revive)
         if learner.emission == "data":
-            model.estimate_emission(labels, some["noisy_images"].numpy())
+            model.estimate_emission(labels, to_host(some["noisy_images"]))
         model.start = "coarse" if learner.coarse_starts >= MOSTLY else "flat"
         model.iterations = max(learner.iterations, learner.longest)
         contour = labels == CONTOUR
@@ -100,7 +106,7 @@ def clone_use(model: GridMRF, noisy: Tensor, iterations: int) -> Tensor:
     potentials = model.potentials.detach()
 
     def part(start: int) -> Tensor:
-        evidence = model.evidence_from_image(noisy[start : start + 2].numpy())
+        evidence = model.evidence_from_image(to_host(noisy[start : start + 2]))
         log_evidence = model.state_evidence(evidence)
         product = run_beliefs(potentials, log_evidence, model.shape_of(evidence), iterations)
         product = product * linear_evidence(log_evidence)
@@ -155,12 +161,12 @@ def label_log_beliefs(model: GridMRF, evidence: Evidence, iterations: int) -> tu
 
     Steps of a pass over smaller copies count among the iterations, as in the window.
     """
-    shape, start = model.shape_of(evidence), None
-    levels = level_count(shape) if model.start == "coarse" else 0
-    if levels:
-        start = all_passes(model, model.label_evidence(evidence), shape)
-        iterations = max(0, iterations - len(plan(levels)))
-    product = run_beliefs(model.potentials, model.state_evidence(evidence), shape, iterations, start)
+    shape, start, kept = model.shape_of(evidence), None, 0.0
+    if model.start == "coarse":
+        start, kept = all_passes(model, model.label_evidence(evidence), shape), steadied(model)
+        iterations = max(0, iterations - len(plan_for(model, shape)))
+    messages = run_messages(model.potentials, model.state_evidence(evidence), shape, iterations, start, kept)
+    product = beliefs_of(messages, model.potentials)
     with_own, without = _both(model, product[None], evidence)
     size = evidence.log_potentials.shape
     return with_own[0].t().reshape(size), without[0].t().reshape(size)
@@ -170,6 +176,6 @@ def scores(
     model: GridMRF, labels: Tensor, noisy: Tensor, iterations: int, hints: Tensor | None = None
 ) -> tuple[SegmentationScores, SegmentationScores]:
     """Scores of a few images (B, height, width) with and without the pixel's own evidence."""
-    evidence = _evidence(model, noisy.numpy(), None if hints is None else hints.numpy())
+    evidence = _evidence(model, to_host(noisy), None if hints is None else to_host(hints))
     with_own, without = label_log_beliefs(model, evidence, iterations)
     return segmentation_scores(with_own, labels), segmentation_scores(without, labels)

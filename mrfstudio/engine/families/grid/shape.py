@@ -56,39 +56,11 @@ class GridShape:
             return slice(0, self.pixels - offset), slice(offset, self.pixels)
         return slice(-offset, self.pixels), slice(0, self.pixels + offset)
 
-    def move(self, sent: Tensor, direction: int, out: Tensor) -> None:
-        """Write values by sender, contiguous (S, N), to `out` by receiver; the border gets anything.
-
-        The same step for every state is one step for the whole matrix, and that is faster than row by row: what crosses
-        from a state to the next one ends where nobody sends.
-        """
-        origin, target = self._flat(direction, out.numel())
-        out.view(-1)[target] = sent.view(-1)[origin]
-
-    def move_back(self, received: Tensor, direction: int, out: Tensor) -> None:
-        """Write values by receiver, contiguous (S, N), to `out` by sender; 0 where nobody receives.
-
-        What receivers at the border have must be 0: it ends up at the senders on the opposite border.
-        """
-        origin, target = self._flat(direction, out.numel())
-        flat = out.view(-1)
-        flat[: origin.start].zero_()
-        flat[origin.stop :].zero_()
-        flat[origin] = received.view(-1)[target]
-
-    def _flat(self, direction: int, size: int) -> tuple[slice, slice]:
-        """Slices of S · N: (senders, receivers) of a direction."""
-        row, column = self.directions[direction]
-        offset = row * self.width + column
-        if abs(offset) >= size:
-            return slice(0, 0), slice(0, 0)
-        return slice(max(-offset, 0), size - max(offset, 0)), slice(max(offset, 0), size - max(-offset, 0))
-
     def fill_border(self, messages: Tensor, direction: int, value: float) -> None:
         """Overwrite what pixels receive from outside the image; `messages` (S, N) are those of one direction."""
         row, column = self.directions[direction]
-        image = messages.view(len(messages), self.batch, self.height, self.width)
-        if row:
-            image[:, :, 0 if row > 0 else -1, :] = value
+        image = messages.view(messages.shape[0], self.batch, self.height, self.width)
+        if row:  # selected, not indexed: a fifth less, and a step does it sixteen times
+            image.select(2, 0 if row > 0 else -1).fill_(value)
         if column:
-            image[:, :, :, 0 if column > 0 else -1] = value
+            image.select(3, 0 if column > 0 else -1).fill_(value)

@@ -13,6 +13,7 @@ from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.query import label_log_beliefs
 from mrfstudio.engine.families.grid.shape import STEPS
 from mrfstudio.engine.protocol.training import Panel
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import QUERIES, ShownModel, showing, signed_panel
 
@@ -26,7 +27,7 @@ AT_ONCE = 4
 @showing("grid")
 def show_grid(model: GridMRF, learner: Learner, items: Mapping[str, Tensor]) -> ShownModel:
     """Answers after as many iterations as the learner unrolls; items are `images` and `noisy_images` (N, H, W)."""
-    truth, noisy = items["images"].numpy(), items["noisy_images"].numpy()
+    truth, noisy = to_host(items["images"]), to_host(items["noisy_images"])
     iterations = int(getattr(learner, "iterations", ITERATIONS))
     beliefs = label_beliefs(model, noisy, iterations)
     queries = tuple(
@@ -56,7 +57,7 @@ def label_beliefs(model: GridMRF, noisy: np.ndarray, iterations: int) -> np.ndar
     parts = []
     for start in range(0, len(noisy), AT_ONCE):
         evidence = model.evidence_from_image(noisy[start : start + AT_ONCE])
-        parts.append(label_log_beliefs(model, evidence, iterations)[0].exp().to(torch.float32).numpy())
+        parts.append(to_host(label_log_beliefs(model, evidence, iterations)[0].exp().to(torch.float32)))
     return np.concatenate(parts)
 
 
@@ -70,7 +71,7 @@ def clone_panels(model: GridMRF) -> list[Panel]:
     for number, (row, column) in enumerate(STEPS[: model.matrices]):
         for matrix, sign in ((model.potentials[number], 1), (model.potentials[number].t(), -1)):
             at = (1 + sign * row, 1 + sign * column)
-            patches[:, at[0], at[1]] = model.label_beliefs(torch.softmax(matrix[:clones], 1)).detach().numpy()
+            patches[:, at[0], at[1]] = to_host(model.label_beliefs(torch.softmax(matrix[:clones], 1)))
             known[at] = True
     patches[:, ~known] = 1.0 / model.labels  # a 4-connected grid says nothing about its corners
     help = "What this clone of CONTOUR expects in the pixels around it."

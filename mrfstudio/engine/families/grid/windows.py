@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine.data.pictures.border_noise import OUT
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import BatchContext
 from mrfstudio.engine.training.learners.query import Query, iterations_now
 
@@ -44,7 +45,7 @@ def groups(
     chance = float(_draws(context, "whole", 1)[0])
     images = [labels, noisy] if hints is None else [labels, noisy, hints]
     if context.progress < learner.full_images and chance >= learner.early_full_images:
-        images = _cut(images, learner.crop, context.uniform(2, label="window").numpy())
+        images = _cut(images, learner.crop, to_host(context.uniform(2, label="window")))
     iterations = iterations_now(learner, context)
     for start in range(0, len(labels), learner.images_at_once):
         part = [image[start : start + learner.images_at_once] for image in images]
@@ -77,7 +78,7 @@ def _fitted(
 
 def windows(labels: Labels, noisy: Labels, side: int, context: BatchContext) -> tuple[Labels, Labels]:
     """Cut a random window of `side` × `side` pixels from each image, around the whole figure where it fits."""
-    cut = _cut([labels, noisy], side, context.uniform(2, label="window").numpy())
+    cut = _cut([labels, noisy], side, to_host(context.uniform(2, label="window")))
     return cut[0], cut[1]
 
 
@@ -95,7 +96,7 @@ def _cut(images: list[Labels], side: int, draws: NDArray[np.floating]) -> list[L
 
 def _draws(context: BatchContext, label: str, *shape: int) -> NDArray[np.float32]:
     """Uniform numbers that do not depend on the rows of this process: one group is one decision."""
-    return np.asarray(torch.rand(*shape, generator=context.generator(label), device="cpu").numpy())
+    return np.asarray(to_host(torch.rand(*shape, generator=context.generator(label), device="cpu")))
 
 
 def _extent(occupied: NDArray[np.bool_]) -> NDArray[np.int64]:

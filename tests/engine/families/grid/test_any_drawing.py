@@ -9,7 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.drawn.drawing import circle_angles, fill, polar
+from mrfstudio.engine.data.drawn.drawing import circle_angles, dense, fill, polar
 from mrfstudio.engine.data.drawn.figure_drawing import any_kind, scene
 from mrfstudio.engine.data.drawn.figures import DENSITY, NO_HINT, labelled, seen_of
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
@@ -20,6 +20,7 @@ from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.graphs.evidence import Evidence
 
 Picture = NDArray[np.uint8]
+SHARP_ONES = [("crescent", 52, 64), ("spikes", 52, 64), ("comb", 52, 64), ("chevron", 110, 128), ("crescent", 110, 128)]
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,34 @@ def test_noisy_figures_of_every_size_fill_and_stay(
     assert max(later) < 0.005
 
 
+@pytest.mark.parametrize(("kind", "size", "canvas"), SHARP_ONES)
+def test_sharp_and_thin_figures_do_not_leak(model: GridMRF, kind: str, size: float, canvas: int) -> None:
+    for seed in range(1 if canvas > 100 else 3):
+        labels = labelled(scene(kind, np.random.default_rng(seed), size, canvas).figure)
+        assert overlap(inside(model, model.evidence_from_image(drawn(labels))), labels) > 0.95
+
+
+def test_a_thin_v_is_filled_and_its_hollow_is_not(model: GridMRF) -> None:
+    arms = dense([(8, 8), (12, 8), (64, 100), (116, 8), (120, 8), (65, 110), (63, 110)])
+    labels = labelled(fill([arms], 128))
+    found = inside(model, model.evidence_from_image(drawn(labels)))
+    assert overlap(found, labels) > 0.98
+    assert not found[8:60, 48:80].any()
+
+
+def test_iterations_after_the_answer_change_nothing(model: GridMRF) -> None:
+    for index in range(6):
+        draw = np.random.default_rng(np.random.SeedSequence(11, spawn_key=(index,)))
+        labels = labelled(scene(any_kind(draw), draw, float(draw.uniform(10, 34)), 40 if index else 56).figure)
+        evidence = model.evidence_from_image(seen_of(labels, draw, 0.2, DENSITY))
+        scores = []
+        for iterations in (100, 500):
+            outside = label_log_beliefs(model, evidence, iterations)[0][..., OUT].exp() >= 0.5
+            found, true = ~np.asarray(outside), labels != OUT
+            scores.append(float((found & true).sum() / (found | true).sum()))
+        assert abs(scores[1] - scores[0]) <= 0.002
+
+
 def test_a_hint_fills_a_closed_contour_however_wide(model: GridMRF) -> None:
     labels = circle(100, 128)
     evidence = model.evidence_from_image(drawn(labels))
@@ -108,7 +137,7 @@ def test_soft_hints_weigh_by_their_strength(model: GridMRF) -> None:
     seen = drawn(labels)
     seen[12:29, 24:] = 1  # a quarter is missing: what the drawing means is open
     shares = []
-    for strength in (0.5, 0.75, 1.0):
+    for strength in (0.5, 1.0, 2.0):
         log = model.evidence_from_image(seen).log_potentials.clone()
         log[18:23, 16:21, OUT] += strength
         shares.append(float(inside(model, Evidence(log))[labels == IN].mean()))

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
-from mrfstudio.engine.families.grid.balance import surplus, weigh
+from mrfstudio.engine.families.grid.balance import hold, surplus, weigh
 from mrfstudio.engine.families.grid.belief_propagation import GridMessages
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridError
@@ -79,3 +79,19 @@ def test_a_wall_without_a_contour_stands_where_both_are_even() -> None:
         sizes.append(int((labels == IN).sum()))
     assert sizes[0] == 12 * 24
     assert sizes[1] > 18 * 24
+
+
+def test_walls_that_are_held_are_slower_and_passes_go_on_as_before() -> None:
+    hints = np.full((24, 24), OUT, np.uint8)
+    hints[:, 12:] = IN
+    sizes = []
+    for nats in (0.0, 2.0):
+        model = coupled(1.05)
+        before = model.potentials.clone()
+        hold(model, nats)
+        torch.testing.assert_close(model.loose_potentials, before)
+        assert model.eased == nats
+        evidence, state = ruled(model, hints, 60)
+        labels = BeliefPropagation().label_beliefs(model, evidence, state).argmax(-1)
+        sizes.append(int((labels == IN).sum()))
+    assert sizes[0] - 12 * 24 >= 1.5 * (sizes[1] - 12 * 24)

@@ -10,14 +10,18 @@ import torch
 from mrfstudio.engine.families.grid.kernel import run_beliefs, run_messages, unrolled_beliefs
 from mrfstudio.engine.families.grid.levels import (
     FIRST,
+    STEADIED,
     LevelMessages,
     all_passes,
     cleaned,
     doubled_messages,
     halved_evidence,
     level_count,
+    narrow,
     plan,
+    plan_for,
     whole_pass,
+    without_double_lines,
 )
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
@@ -105,9 +109,9 @@ def test_small_canvases_have_no_copies(side: int, levels: int) -> None:
     assert bool(plan(levels)) == bool(levels)
 
 
-def tall(dtype: torch.dtype = torch.float64) -> tuple[GridMRF, Evidence]:
+def tall(dtype: torch.dtype = torch.float64, eased: float = 0.0) -> tuple[GridMRF, Evidence]:
     """A model that learned nothing, and a picture tall enough for two copies."""
-    model = GridMRF((2, 1, 1), emission=[0.8, 0.03, 0.01], dtype=dtype)
+    model = GridMRF((2, 1, 1), emission=[0.8, 0.03, 0.01], dtype=dtype, eased=eased)
     model.randomise(2, [0.3, 0.4, 0.3])
     picture = torch.ones(96, 4, dtype=dtype)
     picture[10:50, 1:3] = 0
@@ -137,6 +141,62 @@ def test_stepping_through_a_pass_is_the_whole_pass() -> None:
     after = bp.step(model, evidence, state)
     flat = BeliefPropagation().step(model, evidence, state)
     torch.testing.assert_close(after.messages, flat.messages)
+
+
+def test_a_model_that_eases_walls_does_so_in_passes_alone() -> None:
+    model, evidence = tall(eased=1.5)
+    bp, labels, shape = BeliefPropagation(start="coarse"), model.label_evidence(evidence), model.shape_of(evidence)
+    state, steps = bp.init(model, evidence), plan_for(model, shape)
+    first = bp.step(model, evidence, state)
+    loose = run_messages(model.loose_potentials, labels[model.label_of_state], shape, 1)
+    torch.testing.assert_close(first.messages, loose)
+    while bp.doubt(model, evidence, state, 1.0):
+        state = bp.step(model, evidence, state)
+    assert len(plan(2)) < state.iteration <= len(steps)  # iterations at rest may be left out
+    torch.testing.assert_close(state.messages, all_passes(model, labels, shape), rtol=0, atol=2e-3 * model.states)
+    after = bp.step(model, evidence, state)
+    flat = BeliefPropagation().step(model, evidence, state).messages
+    torch.testing.assert_close(after.messages, torch.lerp(flat, state.messages, STEADIED))
+    still = run_messages(model.loose_potentials, labels[model.label_of_state], shape, 1, state.messages)
+    assert (flat - still).abs().max() > 1e-2
+
+
+def test_what_eases_walls_begins_small_canvases_too() -> None:
+    model, labels = problem()
+    eased = GridMRF((3, 1, 1), dtype=torch.float64, eased=1.0, weights=model.weights)
+    assert all_passes(model, labels, SHAPE) is None
+    states = labels[model.label_of_state]
+    iterations = sum(step.iterations for step in plan_for(eased, SHAPE))
+    expected = run_messages(eased.loose_potentials, states, SHAPE, iterations)
+    torch.testing.assert_close(all_passes(eased, labels, SHAPE), expected)
+    apart = (eased.loose_potentials - eased.potentials).abs() > 0
+    assert apart.sum() == 2 * eased.matrices  # IN beside OUT and OUT beside IN
+    assert apart[:, 3, 4].all()
+
+
+def lines(*columns: int) -> torch.Tensor:
+    """Upright lines from border to border, (1, 12, 16)."""
+    found = torch.zeros(1, 12, 16, dtype=torch.bool)
+    found[:, :, list(columns)] = True
+    return found
+
+
+def test_what_lies_between_near_lines_is_narrow() -> None:
+    assert not narrow(lines(6)).any()
+    assert not narrow(lines(4, 8)).any()  # three pixels between them: two lines on the copy
+    between = narrow(lines(4, 7))
+    assert torch.equal(between, lines(5, 6))
+    assert not narrow(lines(1)).any()  # nothing ends at the canvas' border
+
+
+def test_lines_that_would_merge_are_not_on_the_copy() -> None:
+    model = GridMRF((1, 1, 1), emission=[0.8, 0.03, 0.01], dtype=torch.float64)
+    for columns, stays in (((6,), True), ((4, 8), True), ((4, 7), False)):
+        evidence = model.evidence_from_image((~lines(*columns)).numpy())
+        shape, labels = model.shape_of(evidence), model.label_evidence(evidence)
+        messages = run_messages(model.potentials, labels, shape, 1)
+        found = without_double_lines(model, LevelMessages(messages, labels), shape)
+        assert bool((found[0] > found[1]).any()) == stays
 
 
 def test_an_edit_begins_the_pass_anew_and_keeps_the_messages() -> None:
