@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mrfstudio.cli.shared import DONE, add_json, default_in_words, options_in_words, parse_options, print_json, progress
 from mrfstudio.engine.protocol.catalogue import Field, ParameterError
 from mrfstudio.engine.protocol.errors import StudioError
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.tasks.quick import Quick
 
 
 def add(commands: Any) -> None:
@@ -59,6 +64,12 @@ def _own_options(options: argparse.Namespace) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    began = {clock: clock() for clock in (time.monotonic, time.process_time)}
+    tried = _quickly(options)
+    if tried is not None and tried.result is not None:
+        if not print_json(options.json, tried.result):
+            _print_marginals(tried.result)
+        return DONE
     from mrfstudio.engine.registry import ALGORITHMS
 
     if options.algorithms:
@@ -70,20 +81,20 @@ def run(options: argparse.Namespace) -> int:
     if options.graph is None or options.algorithm is None:
         raise StudioError("infer needs a graph (FILE.uai, FILE.fg or words such as ring:5) and --algorithm NAME.")
     from mrfstudio.engine.graphs.words import is_words
+    from mrfstudio.engine.inference.join.budget import clock_of
     from mrfstudio.engine.inference.run import Limits
     from mrfstudio.engine.tasks.infer import infer_file
+    from mrfstudio.engine.tasks.quick import Quick
 
     algorithm = ALGORITHMS[options.algorithm]
     words, graph = options.unknown, options.graph
     if not graph.exists() and is_words(str(graph)):
         words, graph = _graph_in_words(str(graph), words, algorithm.fields())
-    parameters = parse_options(words, algorithm.fields(), f"Algorithm {algorithm.name}")
-    if options.seed is not None:
-        seed = Field("seed", "integer", 0, "", low=0).check(options.seed)  # checked even where nothing is random
-        if any(field.name == "seed" for field in algorithm.fields()):
-            parameters["seed"] = seed
+    parameters = _parameters(options, words, algorithm.name, algorithm.fields())
     limits = {n: v for n in ("iterations", "tolerance") if (v := getattr(options, n)) is not None}
     Limits(**limits)  # refuse a bad limit before the file is read
+    clock = clock_of(parameters)
+    tried = replace(tried or Quick(), spent=clock() - began[clock])  # importing torch is a part of the time
     with progress(f"{algorithm.name} on {options.graph.name}") as tick:
         result = infer_file(
             graph,
@@ -98,10 +109,39 @@ def run(options: argparse.Namespace) -> int:
             device=options.device,
             precision=options.precision,
             on_step=lambda state: tick(f"iteration {state.iteration}, residual {float(state.residual):.2e}"),
+            tried=tried,
         )
     if not print_json(options.json, result):
         _print_marginals(result)
     return DONE
+
+
+def _quickly(options: argparse.Namespace) -> Quick | None:
+    """What `auto` says of a small graph, before torch is imported; None where more than that is asked for."""
+    asked = (options.observe, options.edge_alphas, options.priors, options.iterations, options.tolerance)
+    usual = options.device in ("auto", "cpu") and options.precision != 32
+    if options.algorithm != "auto" or options.algorithms or options.graph is None or options.pairwise:
+        return None
+    if any(asked) or not usual:
+        return None
+    from mrfstudio.engine.inference.join.budget import Budget
+    from mrfstudio.engine.tasks.quick import quickly
+
+    if not options.graph.exists():
+        return None
+    return quickly(options.graph, options.evidence, _parameters(options, options.unknown, "auto", Budget.fields()))
+
+
+def _parameters(
+    options: argparse.Namespace, words: Sequence[str], name: str, fields: Sequence[Field]
+) -> dict[str, Any]:
+    """The algorithm's own options and the seed, checked."""
+    parameters = parse_options(words, fields, f"Algorithm {name}")
+    if options.seed is not None:
+        seed = Field("seed", "integer", 0, "", low=0).check(options.seed)  # checked even where nothing is random
+        if any(field.name == "seed" for field in fields):
+            parameters["seed"] = seed
+    return parameters
 
 
 def _graph_in_words(word: str, words: Sequence[str], algorithm: Sequence[Field]) -> tuple[list[str], Any]:

@@ -21,7 +21,8 @@ def add(commands: Any) -> None:
         "image",
         type=Path,
         metavar="IMAGE",
-        help="a drawing of contours; with --scribbles or a kept model a photograph, or a folder of photographs",
+        help="a drawing of contours, or a figure hidden in noise in words, such as figure:glyphs:5,seed=3; with "
+        "--scribbles or a kept model a photograph, or a folder of photographs",
     )
     parser.add_argument(
         "--model",

@@ -11,6 +11,8 @@ from mrfstudio.cli import main
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.files.images import read_labels
 from mrfstudio.engine.files.model_file import save_model
+from mrfstudio.engine.protocol.requests.segment import MakeFigure
+from mrfstudio.engine.workspaces.segment.pictures import figure_picture
 from tests.cli.helpers import answer, refusal
 
 Capture = pytest.CaptureFixture[str]
@@ -219,3 +221,26 @@ def test_a_drawing_of_thick_lines_is_doubted_and_the_same_thinned_is_not(tmp_pat
     asked = ["segment", tmp_path / "ring.png", "--json", "-"]
     assert "unlike what the model learned" in answer(capsys, *asked)["said"]
     assert answer(capsys, *asked, "--thin")["said"] is None
+
+
+def test_a_figure_in_words_is_the_one_that_the_window_draws(model: Path, tmp_path: Path, capsys: Capture) -> None:
+    asked = MakeFigure("glyphs", "5", 3, edges=4)
+    assert asked.words == "figure:glyphs:5,seed=3,edges=4"
+    assert MakeFigure.from_words(asked.words) == asked
+    drawn = figure_picture("glyphs", kind="5", seed=3, edges=4)
+    Image.fromarray(np.where(drawn.observed == 0, 0, 255).astype(np.uint8)).save(tmp_path / "five.png")
+    told = []
+    for image in (asked.words, str(tmp_path / "five.png")):
+        out = tmp_path / "labels.png"
+        words = ["segment", image, "--model", str(model), "--iterations", "9", "--ink", "dark", "--out", str(out)]
+        told.append((answer(capsys, *words, "--json", "-"), read_labels(out)))
+    (in_words, labels), (from_file, others) = told
+    assert in_words["image"] == asked.words
+    assert np.array_equal(labels, others)
+    assert in_words["residual"] == from_file["residual"]
+    assert in_words["contour_seen"] == int((drawn.observed == 0).sum()) > 20
+
+
+@pytest.mark.parametrize("words", ["figure:glyphs:5,sed=3", "figure:glyphs:5,seed=x", "figure:no-such-set:5"])
+def test_words_that_mean_no_figure_are_refused(words: str, model: Path, capsys: Capture) -> None:
+    assert words.split(",")[0].split(":")[1] in refusal(capsys, "segment", words, "--model", model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.runtime.device import to_host
 
 Factors = list[tuple[tuple[int, ...], np.ndarray]]
 
@@ -15,7 +16,7 @@ def factors_of(graph: FactorGraph, *, unary: bool = False) -> Factors:
     """
     found = []
     for group in graph.groups:
-        tables = np.moveaxis(group.tables.detach().cpu().double().numpy(), -1, 0)
+        tables = np.moveaxis(to_host(group.tables.detach().cpu().double()), -1, 0)
         triples = zip(group.positions.tolist(), group.scopes.T.tolist(), tables, strict=True)
         found += [(position, tuple(scope), table) for position, scope, table in triples]
     listed: Factors = [(scope, table) for _, scope, table in sorted(found, key=lambda each: each[0])]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from torch import Tensor
-
 from mrfstudio.engine.protocol.errors import StudioError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class AnyEvidence:
         values = self._derived.setdefault(model, {})
         if key not in values:
             made = make()
-            if isinstance(made, Tensor) and made.requires_grad:
+            if getattr(made, "requires_grad", False):
                 return made
             values[key] = made
         value: T = values[key]

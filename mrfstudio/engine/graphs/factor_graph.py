@@ -24,6 +24,7 @@ from mrfstudio.engine.graphs.checks import GraphError, checked_table
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.names import Names
 from mrfstudio.engine.graphs.packing import Packing
+from mrfstudio.engine.runtime.device import to_host
 
 if TYPE_CHECKING:
     from mrfstudio.engine.graphs.drawing import GraphDrawing
@@ -243,7 +244,7 @@ class FactorGraph:
     @cached_property
     def packing(self) -> Packing:
         """Where each variable's states and each message's entries lie in flat vectors."""
-        return Packing.of(self.cardinalities, [(group.shape, group.scopes.cpu().numpy()) for group in self.groups])
+        return Packing.of(self.cardinalities, [(group.shape, to_host(group.scopes)) for group in self.groups])
 
     def derived(self, key: Any, make: Callable[[], T]) -> T:
         """A value computed from this (immutable) graph once, such as exponentiated tables at a temperature."""
@@ -369,7 +370,7 @@ class FactorGraph:
 
     def unpack(self, packed: Tensor) -> list[np.ndarray]:
         """A flat tensor (size,) → a vector for each variable, in variable order."""
-        return self.packing.unpack_numpy(packed.detach().cpu().double().numpy())
+        return self.packing.unpack_numpy(to_host(packed.detach().cpu().double()))
 
     def local_potentials(self, evidence: Evidence) -> Tensor:
         """unary + evidence, packed (…, size). Raises `ContradictoryEvidence` when a variable has no state left."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def _links(graph: FactorGraph) -> Links:
     of_pairs, of_larger = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     first = factor = 0
     for number, group in enumerate(graph.groups):
-        scopes = group.scopes.cpu().numpy()
+        scopes = to_host(group.scopes)
         where = np.stack([np.full(group.count, number), np.arange(group.count)], 1)
         messages = (first + np.arange(group.order * group.count).reshape(group.order, group.count)).T.ravel()
         first += group.order * group.count
@@ -107,7 +108,7 @@ def scope_of(graph: FactorGraph, factor: int) -> tuple[int, ...]:
 def table_of(graph: FactorGraph, factor: int) -> np.ndarray:
     """The log-table of a factor, (k_1, …, k_r) float64."""
     group, place = _place(graph, factor)
-    return graph.groups[group].tables[..., place].detach().cpu().double().numpy()
+    return to_host(graph.groups[group].tables[..., place].detach().cpu().double())
 
 
 def entries_of(graph: FactorGraph, factor: int, axis: int) -> np.ndarray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.runtime.device import to_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +55,9 @@ def couplings_of(graph: FactorGraph, evidence: Evidence | None = None) -> Coupli
         empty = np.zeros(0)
         return Couplings(np.zeros((0, 2), dtype=np.int64), empty, fields, observed)
     group = graph.groups[0]  # all tables of a binary pairwise graph have one shape
-    order = np.argsort(group.positions.cpu().numpy(), kind="stable")
-    edges = group.scopes.cpu().numpy().T[order]
-    tables = group.tables.detach().cpu().double().numpy()[..., order]
+    order = np.argsort(to_host(group.positions), kind="stable")
+    edges = to_host(group.scopes).T[order]
+    tables = to_host(group.tables.detach().cpu().double())[..., order]
     with np.errstate(invalid="ignore"):
         # -inf against -inf: equal and unequal states are both forbidden somewhere, and nothing is left to pass on.
         couplings = (tables[1, 1] + tables[0, 0] - tables[1, 0] - tables[0, 1]) / 4

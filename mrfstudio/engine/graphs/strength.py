@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.links import links_of
+from mrfstudio.engine.runtime.device import to_host
 
 DEEPEST = 10.0
 """What is forbidden counts as this far below the largest entry of its table: e^-10 is next to never."""
@@ -46,7 +47,7 @@ def _of_tables(tables: Tensor) -> tuple[np.ndarray, np.ndarray]:
     if rest.ndim == 3 and rest.shape[0] == rest.shape[1]:
         equal = rest.diagonal(dim1=0, dim2=1).mean(-1)
         sign = torch.where(equal.abs() > 1e-9, equal.sign(), sign)
-    return strength.to(torch.float32).cpu().numpy(), sign.to(torch.int8).cpu().numpy()
+    return to_host(strength.to(torch.float32)), to_host(sign.to(torch.int8))
 
 
 def interaction(tables: Tensor) -> Tensor:

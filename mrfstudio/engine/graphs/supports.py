@@ -20,6 +20,7 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.possible import possible_states
+from mrfstudio.engine.runtime.device import to_host
 
 Verdict = Literal["possible", "impossible", "undecided"]
 
@@ -130,7 +131,7 @@ class _SupportSearch:
             members = group.scopes.cpu()
             for number in forbidding.tolist():
                 scope = tuple(members[:, number].tolist())
-                table = allowed[..., number].numpy()
+                table = to_host(allowed[..., number])
                 if not table[np.ix_(*(domains[v] for v in scope))].all():
                     for variable in scope:
                         around[variable].append(len(scopes))

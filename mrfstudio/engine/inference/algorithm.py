@@ -40,6 +40,10 @@ from mrfstudio.engine.runtime.threads import fitting_threads
 PlanEnd = Literal["settled", "iteration limit", "idle"]
 
 
+ONE_THREAD = 16_000
+"""Numbers of which torch gives none to a second thread: saying so would take a part of a quick step."""
+
+
 class Unsupported(StudioError):
     """An algorithm does not cover a model. The message is one sentence that names one that does."""
 
@@ -206,6 +210,10 @@ class Algorithm(Parameters):
     def residual(self, state: State) -> float:
         return float(state.residual)
 
+    def decides(self, state: State) -> bool:
+        """Whether a state is an exact answer, which there would be none of if nothing were possible."""
+        return self.single_step and state.iteration > 0
+
     def remarks(self, state: State) -> dict[str, Any]:
         """What else there is to say of an answer, by name, such as what was picked and why; plain values."""
         return {}
@@ -240,7 +248,10 @@ class Kernel:
         """Numbers that one step touches, to choose the threads by; None where the kernel knows better."""
         if not isinstance(model, FactorGraph):
             return None
-        return model.packing.message_size * evidence.log_potentials[..., 0].numel()
+        given, size = evidence.log_potentials, model.packing.message_size
+        if given.ndim == 1 and size < ONE_THREAD:
+            return None
+        return size * (given.numel() // max(given.shape[-1], 1))
 
     def init(self, algorithm: Any, model: Any, evidence: Any) -> Any:
         raise NotImplementedError

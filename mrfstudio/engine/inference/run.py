@@ -73,7 +73,7 @@ def run(
             break
     else:
         doubt = final_doubt(algorithm, model, evidence, state, limits.tolerance)
-    return Outcome(state, ending, tuple(residuals), notices(model, evidence, doubt))
+    return Outcome(state, ending, tuple(residuals), notices(model, evidence, doubt, algorithm.decides(state)))
 
 
 def final_doubt(
@@ -85,9 +85,13 @@ def final_doubt(
     return None
 
 
-def notices(model: Model, evidence: AnyEvidence, doubt: str | None) -> tuple[str, ...]:
-    """Sentences that belong beside an answer: the algorithm's doubt, and whether there is anything to answer."""
+def notices(model: Model, evidence: AnyEvidence, doubt: str | None, decided: bool = False) -> tuple[str, ...]:
+    """Sentences that belong beside an answer: the algorithm's doubt, and whether there is anything to answer, unless
+    the algorithm has `decided` that.
+    """
     found = () if doubt is None else (doubt,)
+    if decided:
+        return found
     if isinstance(model, FactorGraph) and isinstance(evidence, Evidence) and undecided(model, evidence):
         found = (*found, UNDECIDED)
     return found

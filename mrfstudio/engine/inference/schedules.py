@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.messages.factor_messages import FactorMessages
+from mrfstudio.engine.runtime.device import to_host
 
 
 def factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
@@ -40,7 +41,7 @@ def color_masks(graph: FactorGraph) -> list[Tensor]:
 
 
 def _factor_colors(graph: FactorGraph) -> list[tuple[Tensor, FactorMessages]]:
-    scopes = [group.scopes.cpu().numpy() for group in graph.groups]
+    scopes = [to_host(group.scopes) for group in graph.groups]
     colors, count = _greedy_factor_colors(graph.variables, scopes)
     first = {(block.group, block.axis): block for block in graph.packing.message_blocks}
     result = []

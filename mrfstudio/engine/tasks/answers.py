@@ -16,6 +16,7 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 
 KEPT_BYTES = 64 << 20
 """States of a run that its history keeps, the last ones; residuals are kept of all iterations."""
@@ -61,7 +62,7 @@ class AnswerHistory:
                 self._algorithm.beliefs(self._graph, self._evidence, state)[torch.from_numpy(places)].double().cpu()
                 for state in self._states
             ]
-        return np.stack([row.numpy() for row in rows]) if rows else np.zeros((0, len(places)))
+        return np.stack([to_host(row) for row in rows]) if rows else np.zeros((0, len(places)))
 
     def to_frame(self) -> Any:
         """A pandas frame of the residual, one row an iteration."""

@@ -22,12 +22,15 @@ from mrfstudio.engine.graphs.supports import possible_assignment, support_of
 from mrfstudio.engine.graphs.words import evidence_of, graph_of
 from mrfstudio.engine.inference.algorithm import Algorithm, State, Unsupported
 from mrfstudio.engine.inference.join.auto import Auto
+from mrfstudio.engine.inference.join.budget import clock_of
+from mrfstudio.engine.inference.join.propagation import known
 from mrfstudio.engine.inference.messages.alpha_bp import AlphaBP, with_prior
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, Outcome, run
 from mrfstudio.engine.protocol.catalogue import ParameterError
 from mrfstudio.engine.registry import ALGORITHMS
-from mrfstudio.engine.runtime.device import choose_device, choose_dtype
+from mrfstudio.engine.runtime.device import choose_device, choose_dtype, to_host
+from mrfstudio.engine.tasks.quick import Quick
 
 NOT_DECODED = (
     "The most probable states of single variables do not fit together, and a search found none that do: "
@@ -50,12 +53,16 @@ def infer_file(
     device: str = "auto",
     precision: int | None = None,
     on_step: Callable[[State], None] | None = None,
+    tried: Quick | None = None,
 ) -> dict[str, Any]:
     """Read a graph and its evidence, run one algorithm, and return plain values ready for JSON.
 
-    A graph in words is a sketch; `observed` is evidence in words, see `engine/graphs/words.py`.
+    A graph in words is a sketch; `observed` is evidence in words, see `engine/graphs/words.py`. `tried` is what was
+    found out about the same graph and evidence, for `auto`.
     """
-    began = time.perf_counter()
+    tried = tried or Quick()
+    clock = clock_of(parameters or {})
+    began = clock() - tried.spent
     where = choose_device(device)
     bits = precision or (64 if where.type == "cpu" else 32)
     dtype = choose_dtype(bits, where)
@@ -79,8 +86,10 @@ def infer_file(
         defaults["tolerance"] = 1e-6
     stop = Limits(**{**defaults, **(limits or {})})
     if isinstance(algorithm, Auto):  # who waits at a terminal means seconds of the clock, reading the graph included
-        given_by = {"clock": "wall", "spent": time.perf_counter() - began}
+        given_by = {"clock": "wall", "spent": clock() - began}
         algorithm = algorithm.replace(**{**given_by, **(parameters or {})})
+        if tried.begun is not None:
+            known(graph, evidence, tried.begun, algorithm.seed, algorithm.effort)
     return answer(algorithm, graph, evidence, stop, pairwise=pairwise, on_step=on_step)
 
 
@@ -205,14 +214,14 @@ def decode(
     where it finds none.
     """
     beliefs = algorithm.beliefs(graph, evidence, state)
-    tried = [graph.packing.argmax(beliefs).cpu().numpy()]
+    tried = [to_host(graph.packing.argmax(beliefs))]
     gaps = [float(np.diff(np.sort(v))[-1]) for v in graph.unpack(beliefs) if len(v) > 1]
     if gaps and min(gaps) <= TIE:
         generator = torch.Generator().manual_seed(0)
         noise = torch.rand(beliefs.shape, generator=generator, dtype=torch.float64).to(beliefs)
         nudged = Evidence(evidence.log_potentials + noise * 1e4 * torch.finfo(beliefs.dtype).eps ** 0.75)
         outcome = run(algorithm, graph, nudged, limits)
-        tried.append(graph.packing.argmax(algorithm.beliefs(graph, nudged, outcome.state)).cpu().numpy())
+        tried.append(to_host(graph.packing.argmax(algorithm.beliefs(graph, nudged, outcome.state))))
     best = max(tried, key=lambda states: graph.score(states, evidence))
     if math.isfinite(graph.score(best, evidence)):
         return best

@@ -25,6 +25,7 @@ from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.tasks.repair import default_repairer, repair_photo
 
 Grey = NDArray[np.float32]
@@ -97,7 +98,7 @@ def fill_in(
         bp = BeliefPropagation()
         outcome = run(bp, trained, evidence, Limits(iterations=asked, tolerance=0.0), on_step=on_step)
         beliefs = bp.beliefs(trained, evidence, outcome.state)
-        found = [part.to(torch.float32).cpu().numpy() for part in pixels.mean_and_deviation(beliefs)]
+        found = [to_host(part.to(torch.float32)) for part in pixels.mean_and_deviation(beliefs)]
     # What was seen stays as it was, whatever a model that knows only black and white would make of it.
     asked_for = np.ones_like(unknown) if pixels.answers_all else unknown
     mean, deviation = np.where(asked_for, found[0], grey), np.where(asked_for, found[1], 0.0)

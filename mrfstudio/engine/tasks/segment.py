@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from mrfstudio.engine.files.open_model import open_fitting
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.protocol.answers import Picture
 from mrfstudio.engine.protocol.errors import StudioError
-from mrfstudio.engine.workspaces.segment.pictures import contour_picture
+from mrfstudio.engine.protocol.requests.segment import FIGURE, MakeFigure
+from mrfstudio.engine.runtime.device import to_host
+from mrfstudio.engine.workspaces.segment.pictures import contour_picture, figure_picture
 
 PREFERRED = ("grid-any", "grid-border-64", "grid-border-16")
 USUAL_ITERATIONS = 15
@@ -49,7 +53,7 @@ def segment_contours(
     out: Path | None = None,
     on_step: Callable[[State], None] | None = None,
 ) -> dict[str, Any]:
-    """Label every pixel of a contour image as contour (0), OUT (1) or IN (2).
+    """Label every pixel of a contour image as contour (0), OUT (1) or IN (2); `image` may be a figure in words.
 
     `side` makes a larger picture smaller first, until its longer side has so many pixels; `thin` makes lines one pixel
     wide. Without `iterations` there are as many as the model was trained for.
@@ -60,9 +64,7 @@ def segment_contours(
     limits = Limits(iterations=asked, tolerance=0.0)
     if side is not None and side < 1:
         raise StudioError(f"--side is {side}: expected a whole number of at least 1, such as 40.")
-    grey = read_grey(image)
-    longest = max(grey.shape) if side is None else side
-    found = contour_picture(grey, ink=ink, longest=longest, thin=thin)  # type: ignore[arg-type]
+    found = _found(image, ink, side, thin)
     seen = found.observed == SEEN
     height, width = seen.shape
     memory = height * width * contours_of(trained).memory(trained)
@@ -75,9 +77,10 @@ def segment_contours(
     bp = BeliefPropagation()
     with torch.inference_mode():
         outcome = run(bp, trained, evidence, limits, on_step=on_step)
-        beliefs = trained.label_beliefs(bp.beliefs(trained, evidence, outcome.state)).cpu().numpy()
+        beliefs = to_host(trained.label_beliefs(bp.beliefs(trained, evidence, outcome.state)))
         doubt = contours_of(trained).unlike(trained, evidence, outcome.state)
     labels = beliefs.argmax(-1).astype(np.uint8)
+    reduced = "" if str(image).startswith(FIGURE) else what_was_reduced(image)
     if out is not None:
         write_labels(out, labels)
     return {
@@ -94,8 +97,17 @@ def segment_contours(
         "mean_certainty": float(beliefs.max(-1).mean()),
         "out": str(out) if out is not None else None,
         "seconds": time.perf_counter() - started,
-        "said": " ".join(filter(None, (what_was_reduced(image), doubt))) or None,
+        "said": " ".join(filter(None, (reduced, doubt))) or None,
     }
+
+
+def _found(image: Path, ink: str, side: int | None, thin: bool) -> Picture:
+    if str(image).startswith(FIGURE):
+        asked = MakeFigure.from_words(str(image))
+        return figure_picture(**asdict(asked))
+    grey = read_grey(image)
+    longest = max(grey.shape) if side is None else side
+    return contour_picture(grey, ink=ink, longest=longest, thin=thin)  # type: ignore[arg-type]
 
 
 def counts(labels: np.ndarray, names: list[str], first: int) -> dict[str, int]:

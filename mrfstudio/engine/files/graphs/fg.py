@@ -8,6 +8,7 @@ nothing, `#` starts a comment. Labels are any whole numbers; variables are numbe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,8 +28,11 @@ from mrfstudio.engine.files.graphs.text import (
     read_numbers,
     write_text,
 )
+from mrfstudio.engine.graphs.arrays import GraphArrays
 from mrfstudio.engine.graphs.checks import MAX_ORDER
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,14 @@ class FactorHeads:
 
 def read_fg(path: AnyPath) -> FactorGraph:
     """Read a factor graph; its `labels` are the file's."""
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+    found = fg_arrays(path)
+    return FactorGraph.from_arrays(found.cardinalities, found.groups, labels=found.labels)
+
+
+def fg_arrays(path: AnyPath) -> GraphArrays:
+    """The same without torch."""
     file = read_numbers(path, comments=True)
     heads = _heads(file)
     shapes: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # members (n,), labels (n, r), cardinalities (r,)
@@ -64,7 +76,7 @@ def read_fg(path: AnyPath) -> FactorGraph:
         (np.searchsorted(labels, scopes), _log_tables(file, heads, members, cards), members)
         for members, scopes, cards in shapes
     ]
-    return FactorGraph.from_arrays(states, groups, labels=labels.tolist())
+    return GraphArrays(states, groups, tuple(labels.tolist()))
 
 
 def write_fg(path: AnyPath, graph: FactorGraph) -> None:

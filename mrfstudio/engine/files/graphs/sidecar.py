@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, read_text, write_text
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.names import Names
 from mrfstudio.engine.protocol.errors import StudioError
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 ENDING = ".names.json"
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, NumberFile
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 LARGEST_LOG = 700.0  # exp of it and of its negative are normal double precision numbers, with all their digits
 

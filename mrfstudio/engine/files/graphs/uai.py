@@ -7,6 +7,7 @@ each factor its number of entries and the entries, potentials or probabilities, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,15 +21,26 @@ from mrfstudio.engine.files.graphs.tables import (
     log_values,
 )
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, NumberFile, read_numbers, write_text
+from mrfstudio.engine.graphs.arrays import GraphArrays
 from mrfstudio.engine.graphs.checks import MAX_ORDER
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 MAX_UNUSED = 1 << 20  # states together that a file may declare beyond the numbers in it, for variables without factors
 KINDS = {"MARKOV": "a Markov network", "BAYES": "a Bayesian network"}
 
 
 def read_uai(path: AnyPath) -> FactorGraph:
-    """Read a model. A `BAYES` file's conditional tables are factors like any other."""
+    """Read a model."""
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+    found = uai_arrays(path)
+    return FactorGraph.from_arrays(found.cardinalities, found.groups)
+
+
+def uai_arrays(path: AnyPath) -> GraphArrays:
+    """The same without torch. A `BAYES` file's conditional tables are factors like any other."""
     file = read_numbers(path, keyword=KINDS)
     cards = _cardinalities(file)
     place = 1 + len(cards)
@@ -49,7 +61,7 @@ def read_uai(path: AnyPath) -> FactorGraph:
         entries = tables[members, None] + np.arange(int(np.prod(shape)))
         check_some_possible(file, members, entries[:, 0], logs[entries])
         groups.append((scopes, logs[entries].reshape(-1, *shape), members))
-    return FactorGraph.from_arrays(cards, groups)
+    return GraphArrays(cards, groups, tuple(range(len(cards))))
 
 
 def write_uai(path: AnyPath, graph: FactorGraph) -> None:
@@ -67,7 +79,7 @@ def write_uai(path: AnyPath, graph: FactorGraph) -> None:
     write_text(path, "\n".join([*head, *scopes, "", *tables]))
 
 
-def read_evidence(path: AnyPath, graph: FactorGraph) -> dict[int, int]:
+def read_evidence(path: AnyPath, graph: FactorGraph | GraphArrays) -> dict[int, int]:
     """Observed states by variable number. The file names variables as the graph's own file does, by label.
 
     Both forms are read: the number of observations, then a pair (variable, state) for each; and the older one in which
@@ -217,7 +229,9 @@ def _is_several_samples(file: NumberFile, samples: int) -> bool:
     return samples > 1 and place == len(file)
 
 
-def _observations(file: NumberFile, places: np.ndarray, pairs: np.ndarray, graph: FactorGraph) -> dict[int, int]:
+def _observations(
+    file: NumberFile, places: np.ndarray, pairs: np.ndarray, graph: FactorGraph | GraphArrays
+) -> dict[int, int]:
     numbers = {label: variable for variable, label in enumerate(graph.labels)}
     states: dict[int, int] = {}
     for (label, state), (place, _) in zip(pairs.tolist(), places.tolist(), strict=True):

@@ -16,6 +16,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.exact.elimination import elimination_bytes
 from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 
 LARGEST = 2e9  # bytes of one table; beyond it sampling would take longer than anybody waits
 
@@ -44,7 +45,7 @@ def exact_samples(graph: FactorGraph, count: int, seed: int) -> tuple[np.ndarray
         chances = torch.softmax(logits, 1).cumsum(1)[:, :-1]
         uniform = torch.rand(count, 1, generator=generator, dtype=torch.float64)
         states[:, step.variable] = (chances <= uniform).sum(1)
-    return states.numpy(), log_z
+    return to_host(states), log_z
 
 
 def _eliminated(graph: FactorGraph) -> tuple[list[_EliminatedVariable], float]:

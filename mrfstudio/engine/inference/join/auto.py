@@ -11,8 +11,6 @@ With a clock, looking for the next stage and the stage itself end where the time
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -33,20 +31,16 @@ from mrfstudio.engine.inference.algorithm import (
     kernel,
     nothing_changed,
 )
+from mrfstudio.engine.inference.join.budget import Budget
 from mrfstudio.engine.inference.join.propagation import JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
-from mrfstudio.engine.protocol.catalogue import choice, integer, number
 from mrfstudio.engine.protocol.frames import SO_FAR
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.runtime.interruption import ending
 
-HOPE = 3.0
-"""How many times longer than counted a plan may take where a clock ends it anyway: most machines are that quick."""
 IN_TIME = 0.8
 """Part of the time after which no stage goes on: marginals are still to be taken from it, and written."""
 SETTLED = 1e-6
-SEARCH = 4.0
-"""Seconds of the whole in which elimination orders are looked for with the usual effort."""
 UNKNOWN = -1.0
 CALM, WILD = 0.01, 0.1
 """Residuals: an answer below the first is not given up for one above the second."""
@@ -54,40 +48,22 @@ SLACK = 2.0
 """By how many times itself the distance of answers is added to the estimate where it does not shrink: answers that
 share a mistake are nearer to each other than to the truth. Chosen so that grids and pedigrees are covered.
 """
+HALVES = 0.5
+"""The part of the answer so far in the next one where steps do not become shorter."""
 DONE = -1
 """The number of the stage behind the last."""
-CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "processor": time.process_time}
 
 
 @ALGORITHMS.register
-class Auto(Algorithm):
-    """Parameters of the choice."""
+class Auto(Budget, Algorithm):
+    """The choice."""
 
-    name = "auto"
     marginals_only = True
     staged = True
-    title = "The best in the time"
-    summary = "Exact where that fits into the time, else join graphs of growing size; says what it picked and why."
 
-    seconds: float = number(20.0, "About how long it may take.", low=0.1, high=86_400.0, unit="s", logarithmic=True)
-    seed: int = integer(0, "Draws ties of the elimination order.", low=0, advanced=True)
-    clock: str = choice(
-        "counted",
-        ("counted", "wall", "processor"),
-        "What ends the work: steps counted beforehand, which gives the same answer on every machine; the clock on the "
-        "wall; or the time of the processor, for a machine that is busy otherwise.",
-        advanced=True,
-    )
-    spent: float = number(
-        0.0, "Seconds of the time that are over already, such as those it took to read the graph.", low=0, advanced=True
-    )
-
-    @property
-    def clocked(self) -> bool:
-        return self.clock in CLOCKS
-
-    def now(self) -> float:
-        return CLOCKS[self.clock]() if self.clocked else 0.0
+    def decides(self, state: State) -> bool:
+        assert isinstance(state, AutoState)
+        return state.error == 0 and bool(state.picked)
 
     def remarks(self, state: State) -> dict[str, Any]:
         assert isinstance(state, AutoState)
@@ -96,9 +72,11 @@ class Auto(Algorithm):
 
     def words(self, state: State) -> str:
         assert isinstance(state, AutoState)
-        if not state.picked or state.error == 0:
-            return state.picked and f"{state.picked[0].upper()}{state.picked[1:]}."
-        error = "" if state.error == UNKNOWN else f", error about {state.error:.2g}"
+        if not state.picked:
+            return ""
+        error = f", error about {state.error:.2g}" if state.error > 0 else ""
+        if state.stage == DONE or state.error == 0:
+            return f"{state.picked[0].upper()}{state.picked[1:]}{error}."
         return f"{SO_FAR} {state.picked}{error}."
 
 
@@ -118,7 +96,9 @@ class AutoState(State):
     finished: Tensor
     source: int
     earliest: Tensor
-    """Packed marginals of the first join graph."""
+    """Packed marginals of the first join graph …"""
+    latest: Tensor
+    """… and of the last stage alone: the answer may be a mean (`settled_between`)."""
     began: float
     """When the run began, by the algorithm's clock."""
     error: float = UNKNOWN
@@ -142,8 +122,7 @@ def stages_of(algorithm: Auto, model: FactorGraph, evidence: Evidence) -> Stages
     """What to try, in order. The last stage is the best one that fits into the time."""
 
     def make() -> Stages:
-        counted = algorithm.seconds * (HOPE if algorithm.clocked else 1.0)
-        return Stages(model, evidence, algorithm.seconds, counted, algorithm.seed, _effort(algorithm))
+        return Stages(model, evidence, algorithm.seconds, algorithm.hoped, algorithm.seed, algorithm.effort)
 
     return evidence.derived(model, f"stages {algorithm.seconds} {algorithm.seed} {algorithm.clock}", make)
 
@@ -157,11 +136,6 @@ def plan(algorithm: Auto, model: FactorGraph, evidence: Evidence) -> tuple[Attem
     return tuple(found)
 
 
-def _effort(algorithm: Auto) -> float:
-    """Good orders are looked for in about a tenth of the time."""
-    return min(max(algorithm.seconds / SEARCH, 1.0), 20.0)
-
-
 @kernel(Auto, FactorGraph)
 class AutoOnGraph(Kernel):
     """Runs the plan, an iteration of the stage under way at a step."""
@@ -173,12 +147,13 @@ class AutoOnGraph(Kernel):
         began = algorithm.now() - algorithm.spent
         answer = model.packing.softmax(model.local_potentials(evidence))
         nothing = torch.zeros(0, dtype=torch.float64)
-        return AutoState(0, nothing_changed(answer), 0, 0, nothing, answer, nothing, 0, answer, began)
+        return AutoState(0, nothing_changed(answer), 0, 0, nothing, answer, nothing, 0, answer, answer, began)
 
     def resume(self, algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
         """Other evidence is another plan, which begins anew; what was shown stays until its first stage has ended."""
         begun = self.init(algorithm, model, evidence)
-        return replace(begun, iteration=state.iteration, answer=state.answer, earliest=state.answer)
+        shown = state.answer
+        return replace(begun, iteration=state.iteration, answer=shown, earliest=shown, latest=shown)
 
     def step(self, algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
         if state.stage == DONE:
@@ -277,23 +252,26 @@ def _finished(stage: Attempt, model: FactorGraph, evidence: Evidence, state: Aut
     propagation is often nearer to the truth than small clusters.
     """
     inner = _inner(stage, state)
-    answer = stage.algorithm.beliefs(model, evidence, inner)
+    found = stage.algorithm.beliefs(model, evidence, inner)
     swing = 0.0 if stage.exact else state.moving
     wilder = swing >= state.swing if stage.calming else state.swing < CALM and swing > WILD
     if state.picked and wilder:
-        return replace(state, error=max(state.error, hellinger(model, state.answer, answer)))
+        return replace(state, error=max(state.error, hellinger(model, state.answer, found)))
     error = 0.0 if stage.exact else UNKNOWN
-    moved = hellinger(model, state.answer, answer) if state.picked else UNKNOWN
+    moved = hellinger(model, state.latest, found) if state.picked else UNKNOWN
     clusters = state.picked.startswith(JoinGraph.name)
     if not stage.exact and state.picked:
-        furthest = max(moved, hellinger(model, state.earliest, answer)) if clusters else moved
+        furthest = max(moved, hellinger(model, state.earliest, found)) if clusters else moved
         error = expected_error(furthest, moved, state.moved)
     log_z = stage.algorithm.log_partition(model, evidence, inner)
+    if error == 0 and log_z.kind != "exact":  # clusters of both sizes were the same: that says nothing
+        error = UNKNOWN
     return replace(
         state,
         swing=swing,
-        answer=answer,
-        earliest=answer if isinstance(stage.algorithm, JoinGraph) and not clusters else state.earliest,
+        answer=found if stage.exact or not clusters else settled_between(found, moved, state),
+        latest=found,
+        earliest=found if isinstance(stage.algorithm, JoinGraph) and not clusters else state.earliest,
         finished=state.messages,
         source=state.stage,
         error=error,
@@ -304,12 +282,26 @@ def _finished(stage: Attempt, model: FactorGraph, evidence: Evidence, state: Aut
     )
 
 
+def settled_between(found: Tensor, moved: float, state: AutoState) -> Tensor:
+    """Marginals (size,) of a stage, or a mean of them and the answer so far where answers come no nearer to each other.
+
+    Which clusters a graph is cut into is a matter of chance: where larger ones change as much as the step before did,
+    their mistakes are as large, and others.
+    """
+    share = HALVES * shrinking(moved, state.moved) if state.moved > 0 else 0.0
+    return torch.lerp(found, state.answer, share) if share else found
+
+
+def shrinking(moved: float, before: float) -> float:
+    """How much shorter a step is than the one before, at most 1; 1 where there was none."""
+    return min(moved / before, 1.0) if before > 0 else 1.0
+
+
 def expected_error(furthest: float, moved: float, before: float) -> float:
     """The error to expect of an answer that is at most so far from earlier ones and has `moved` from the last; `before`
     is what that one had moved, or `UNKNOWN`. Where steps become shorter, what is left is about the last of them.
     """
-    shrinks = min(moved / before, 1.0) if before > 0 else 1.0
-    return min(furthest * (1 + SLACK * shrinks), 1.0)
+    return min(furthest * (1 + SLACK * shrinking(moved, before)), 1.0)
 
 
 def _inner(stage: Attempt, state: AutoState) -> Carried:

@@ -21,6 +21,7 @@ from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.graphs.supports import require_possible
 from mrfstudio.engine.inference.algorithm import Algorithm, Kernel, LogPartition, State, kernel, nothing_changed
+from mrfstudio.engine.inference.join.budget import Begun
 from mrfstudio.engine.inference.join.clusters import mini_buckets
 from mrfstudio.engine.inference.join.layout import Layout
 from mrfstudio.engine.inference.join.orders import Order, best_order
@@ -80,6 +81,12 @@ def order_of(graph: FactorGraph, evidence: Evidence, seed: int, effort: float = 
     return evidence.derived(
         graph, f"order {seed} {effort}", lambda: best_order(problem_of(graph, evidence), seed, effort)
     )
+
+
+def known(graph: FactorGraph, evidence: Evidence, begun: Begun, seed: int, effort: float) -> None:
+    """Keep what was found out already for `problem_of` and `order_of`."""
+    evidence.derived(graph, "reduced", lambda: begun.problem)
+    evidence.derived(graph, f"order {seed} {effort}", lambda: begun.order)
 
 
 @contextmanager

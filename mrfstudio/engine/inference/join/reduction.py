@@ -8,23 +8,28 @@ every table. Where variables turn out to be one and the same (`probing.py`), one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.runtime.interruption import stop_if_interrupted
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 Scope = tuple[int, ...]
 Same = Mapping[int, tuple[int, Integers]]
 """Variables that another one decides: which, and the state for each state of that one."""
+
+Group = tuple[Floats, NDArray[np.int64]]
+"""Log-tables (k_1, …, k_r, n) of factors of one shape, and their scopes (r, n)."""
 
 DECIDED = -1
 
@@ -113,13 +118,22 @@ class Reduced:
 def reduced(graph: FactorGraph, evidence: Evidence) -> Reduced:
     """Fold evidence and zeros into a graph. Raises `ContradictoryEvidence` where nothing is left of a variable."""
     local = [np.asarray(vector, np.float64) for vector in graph.unpack(graph.local_potentials(evidence).double())]
-    allowed = _consistent(graph, local)
+    groups = [(group.tables.double().cpu().numpy(), group.scopes.cpu().numpy()) for group in graph.groups]
+    try:
+        return reduced_tables(graph.cardinalities, local, groups, graph.constant)
+    except Impossible as problem:
+        raise ContradictoryEvidence(graph.labels[problem.variable]) from None
+
+
+def reduced_tables(cards: Integers, local: Sequence[Floats], groups: Sequence[Group], constant: float) -> Reduced:
+    """The same of log-tables and of what is said of each variable alone. Raises `Impossible`."""
+    allowed = _consistent(cards, local, groups)
     empty = ~allowed.any(1)
     if empty.any():
-        raise ContradictoryEvidence(graph.labels[int(np.flatnonzero(empty)[0])])
+        raise Impossible(int(np.flatnonzero(empty)[0]))
     origins = tuple(Origin(v, np.arange(len(vector))) for v, vector in enumerate(local))
-    whole = Reduced(graph.cardinalities, origins, dict(enumerate(local)), {}, graph.constant)
-    return _shrunk(whole, _factors(graph), {v: np.flatnonzero(row) for v, row in enumerate(allowed)}, {})
+    whole = Reduced(cards, origins, dict(enumerate(local)), {}, constant)
+    return _shrunk(whole, _factors(groups), {v: np.flatnonzero(row) for v, row in enumerate(allowed)}, {})
 
 
 def _shrunk(
@@ -166,26 +180,24 @@ def _moved(origin: Origin, left: Mapping[int, Integers], same: Same) -> Origin:
     return Origin(leader if len(states) > 1 else DECIDED, states)
 
 
-def _factors(graph: FactorGraph) -> list[tuple[Scope, Floats]]:
+def _factors(groups: Sequence[Group]) -> list[tuple[Scope, Floats]]:
     """Every factor of order two and more with its log-table."""
     found = []
-    for group in graph.groups:
-        tables = group.tables.double().cpu().numpy()
-        for number, scope in enumerate(group.scopes.t().tolist()):
+    for tables, scopes in groups:
+        for number, scope in enumerate(scopes.T.tolist()):
             found.append((tuple(scope), tables[..., number]))
     return found
 
 
-def _consistent(graph: FactorGraph, local: list[Floats]) -> NDArray[np.bool_]:
+def _consistent(cards: Integers, local: Sequence[Floats], groups: Sequence[Group]) -> NDArray[np.bool_]:
     """Which states (variables, most states) no zero of a table or of the evidence rules out."""
-    cards = graph.cardinalities
     allowed = np.zeros((len(cards), int(cards.max())), bool)
     for v, vector in enumerate(local):
         allowed[v, : len(vector)] = vector > -np.inf
-    groups = [(group.tables.cpu().numpy() > -np.inf, group.scopes.cpu().numpy()) for group in graph.groups]
+    zeros = [(tables > -np.inf, scopes) for tables, scopes in groups]
     before = -1
     while before != (before := int(allowed.sum())):
-        for possible, scopes in groups:
+        for possible, scopes in zeros:
             stop_if_interrupted()
             _narrow(allowed, possible, scopes)
     return allowed

@@ -21,8 +21,21 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Algorithm
+from mrfstudio.engine.inference.join.budget import (
+    BEFORE,
+    BY_TREE,
+    RATE,
+    SHARE,
+    WIDEST,
+    allowed,
+    at_once,
+    looks_long,
+    most_for_exact,
+    seconds_of,
+    tree_bits,
+    why_tree,
+)
 from mrfstudio.engine.inference.join.cutset import Conditioned, CutSet, chosen_cut, tables_along
-from mrfstudio.engine.inference.join.layout import Layout
 from mrfstudio.engine.inference.join.orders import Order
 from mrfstudio.engine.inference.join.propagation import ClusterMessages, JoinGraph, layout_of, order_of, problem_of
 from mrfstudio.engine.inference.join.reduction import Reduced, Scope
@@ -30,36 +43,19 @@ from mrfstudio.engine.inference.join.sparse import Listing, SparseTree
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.inference.messages.residual_bp import ROUNDS as ROUNDS_EACH
 from mrfstudio.engine.inference.messages.residual_bp import ResidualPropagation, Tries
-from mrfstudio.engine.runtime.memory import available_bytes
 
-RATE = 6.0e7
-"""Table entries that are touched in a second, at least."""
-MESSAGE = 5e-5
-"""Seconds that the bookkeeping of one message takes …"""
 LAYING = 1e-4
-"""… that it takes to lay out one cluster …"""
-LOOKING = 2e-4
-"""… and to find an elimination order and clusters, for each variable and each factor."""
+"""Seconds that it takes to lay out one cluster."""
 FIRST, GROWTH, LARGEST = 8.0, 3.0, 27.0
 """Bits of the tables in the first stage, how many more the next has, and where that ends."""
-WIDEST = 32.0
-"""Bits of a cluster beyond which an exact way is not looked at: what is made of it may be smaller."""
+ALIKE = 1.5
+"""Times of the stage before that a larger one may take without being much longer."""
 SWEEPS = 10
 """Iterations of a stage: join graphs hardly change after these."""
 ROUNDS = 100
 """Iterations of belief propagation at most, where it goes first."""
 ENOUGH = 4
 """Iterations of a stage after which its marginals count, where the time is over before it has ended."""
-SURE = 1.25
-"""Times of the whole time that an exact stage may take as counted: one that is ended by the clock leaves nothing."""
-QUICK = 1.0
-"""Seconds that an exact stage may take without a quicker answer in front of it …"""
-BEFORE = 0.1
-"""… for which this part of the time is used."""
-SHARE = 0.25
-"""Part of the free memory that a join graph may take; a tree, which keeps its messages once, takes twice as much …"""
-MOST = 1.8e9
-"""… and no more bytes than these."""
 HALF = 0.5
 """Part of the messages that is kept in the second half of a stage, where they may swing."""
 TRIES = 4
@@ -81,7 +77,7 @@ Carried = Messages | ClusterMessages | Tries | Listing | Conditioned
 
 
 EXACT_WAYS: dict[type[Algorithm], str] = {
-    JoinGraph: "a join tree",
+    JoinGraph: BY_TREE,
     CutSet: "a join tree for every state of a cut-set",
     SparseTree: "a tree of possible states",
 }
@@ -149,7 +145,7 @@ class Stages:
         self.best: Attempt | None = None
         # What is still to be found out, in order. Each may be interrupted, and is then asked again.
         self.open: list[Callable[[], None]] = [self._exactly]
-        if LOOKING * (model.variables + sum(group.count for group in model.groups)) > BEFORE * seconds:
+        if looks_long(model.variables, model.factors, seconds):
             self.open.insert(0, self._quickly)
 
     def get(self, number: int) -> Attempt | None:
@@ -167,9 +163,9 @@ class Stages:
 
     def _exactly(self) -> None:
         """Whether an exact way fits; else, or before it, clusters are looked at."""
-        most = min(self.counted, SURE * self.seconds)
+        most = most_for_exact(self.counted, self.seconds)
         self.best = exact_stage(self.model, self.evidence, self.seed, self.effort, most)
-        if self.best is not None and (self.made or self.best.whole <= min(QUICK, self.seconds / 10)):
+        if self.best is not None and (self.made or at_once(self.best.whole, self.seconds)):
             self.made.append(self.best)
             return
         self.open.append(self._smallest)
@@ -199,13 +195,27 @@ class Stages:
 
     def _larger(self) -> None:
         """Larger clusters as long as they fit, then what is exact."""
-        following = self._growing() if self.bits <= LARGEST else None
+        following = self._worthwhile() if self.bits <= LARGEST else None
         if following is not None and following.whole <= self.left and self._fits(following):
             self._take(following)
             self.bits += GROWTH
             self.open.append(self._larger)
         elif self.best is not None:
             self.made.append(self.best)
+
+    def _worthwhile(self) -> Attempt:
+        """The next size; one that takes hardly longer than the stage before is left out where the one after it does
+        not take much longer either: where bookkeeping takes the time, larger tables cost nothing.
+        """
+        following = self._growing()
+        while self.made and self.bits + GROWTH <= LARGEST and following.whole <= ALIKE * self.made[-1].whole:
+            self.bits += GROWTH
+            larger = self._growing()
+            if larger.whole > ALIKE * self.made[-1].whole or not self._fits(larger):
+                self.bits -= GROWTH
+                return following
+            following = larger
+        return following
 
     def _take(self, stage: Attempt) -> None:
         self.made.append(stage)
@@ -225,25 +235,19 @@ class Stages:
         return layout_of(self.model, self.evidence, stage.algorithm).memory <= allowed(SHARE)
 
 
-def allowed(share: float) -> float:
-    """Bytes that may be taken."""
-    return min(share * available_bytes(), MOST)
-
-
 def exact_stage(model: FactorGraph, evidence: Evidence, seed: int, effort: float, seconds: float) -> Attempt | None:
     """A join tree, if one fits into the time; with variables held where it does not fit into memory otherwise."""
     order = order_of(model, evidence, seed, effort)
     if order.width > WIDEST:
         return None
-    chosen = JoinGraph(bits=max(order.width + 1e-6, 2.0), seed=seed, effort=effort)
+    chosen = JoinGraph(bits=tree_bits(order), seed=seed, effort=effort)
     layout = layout_of(model, evidence, chosen)
     needed = seconds_of(layout)
     if needed > seconds:
         return None
     if layout.memory > allowed(2 * SHARE):
         return cut_stage(model, evidence, order, chosen, seconds)
-    why = f"its largest table has 2^{order.width:.0f} entries, which fits"
-    return Attempt(chosen, ClusterMessages, needed, 1, why, exact=True)
+    return Attempt(chosen, ClusterMessages, needed, 1, why_tree(order), exact=True)
 
 
 def cut_stage(model: FactorGraph, evidence: Evidence, order: Order, tree: JoinGraph, seconds: float) -> Attempt | None:
@@ -302,8 +306,3 @@ def quick_stages(model: FactorGraph, seconds: float) -> list[Attempt]:
     chosen = ResidualPropagation(patience=max(iterations // TRIES, ENOUGH), restarts=TRIES - 1)
     why = "messages that are all sent at once swing on this graph"
     return [flooding, Attempt(chosen, Tries, each, iterations, why, calming=True)]
-
-
-def seconds_of(layout: Layout) -> float:
-    """About how long an iteration takes."""
-    return layout.work / RATE + MESSAGE * 2 * len(layout.clusters.edges)

@@ -35,6 +35,7 @@ from mrfstudio.engine.inference.messages.factor_messages import (
     totals_and_cavities,
     within_reach,
 )
+from mrfstudio.engine.inference.messages.flat import by_flat, fits_flat
 from mrfstudio.engine.inference.messages.products import by_products, within_products
 from mrfstudio.engine.inference.residuals import allowed_disagreement, disagreement, largest_change
 from mrfstudio.engine.inference.schedules import factor_colors
@@ -102,6 +103,11 @@ class BeliefPropagationOnGraph(Kernel):
         local = model.local_potentials(evidence)
         if algorithm.schedule == "parallel":
             part = FactorMessages.of_graph(model)
+            if algorithm.temperature == 1.0 and fits_flat(model, state.messages):
+                found = by_flat(model, evidence, state.messages)
+                if found is not None:
+                    messages = damp(algorithm.damping, part, found[0], state.messages)
+                    return Messages(state.iteration + 1, found[1], messages)
             if algorithm.temperature == 1.0 and within_products(model):
                 proposal, residual = by_products(model, evidence, state.messages)
                 messages = damp(algorithm.damping, part, proposal, state.messages)

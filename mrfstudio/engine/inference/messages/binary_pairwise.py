@@ -20,8 +20,12 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, BeliefPropagationOnGraph, Messages
+from mrfstudio.engine.inference.messages.small_binary import SMALL, SmallEdges, small_edges, small_step
 from mrfstudio.engine.inference.residuals import SATURATED, largest_ratio_change
 from mrfstudio.engine.runtime.powers import exponential, logarithm
+
+WEAK = 20.0
+"""Span of tables up to which one exponential does for both states of a sender."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,10 @@ class BinaryPairwise(BeliefPropagationOnGraph):
         edges = edges_of(model)
         z = state.ratios
         local = evidence.derived(model, "ratios", lambda: node_ratios(edges, model.local_potentials(evidence)))
+        if _is_small(model, local, z, algorithm.temperature):
+            proposal, residual = small_step(_small(model, algorithm.temperature), local, z, algorithm.temperature)
+            ratios = torch.lerp(proposal, z, algorithm.damping) if algorithm.damping else proposal
+            return LogRatios(state.iteration + 1, residual, ratios)
         totals = local + _incoming_sum(edges, z)
         half = edges.reverse_half
         # A message from s to t excludes what t said to s: the other half of z.
@@ -98,6 +106,23 @@ class BinaryPairwise(BeliefPropagationOnGraph):
         for z in (state.ratios[..., :half], state.ratios[..., half:]):
             parts += [torch.nn.functional.logsigmoid(-z), torch.nn.functional.logsigmoid(z)]
         return Messages(state.iteration, state.residual, torch.cat(parts, -1))
+
+
+def _is_small(model: FactorGraph, local: Tensor, z: Tensor, temperature: float) -> bool:
+    """Whether one set of messages z (2m,) of a small graph with weak tables is meant, without gradients."""
+    if model.factors > SMALL or z.ndim != 1 or local.ndim != 1 or z.device.type != "cpu" or temperature == 0:
+        return False
+    if z.requires_grad or local.requires_grad or model.groups[0].tables.requires_grad:
+        return False
+    return span_of(model) / temperature < WEAK
+
+
+def _small(model: FactorGraph, temperature: float) -> SmallEdges:
+    def made() -> SmallEdges:
+        edges = edges_of(model)
+        return small_edges(linear_tables(edges.tables, temperature), edges.senders, span_of(model))
+
+    return model.derived(("small linear", temperature), made)
 
 
 def exponent_range(dtype: torch.dtype) -> float:
@@ -161,7 +186,7 @@ def _transfer(model: FactorGraph, edges: Edges, cavities: Tensor, temperature: f
         return one - torch.maximum(tables[0, 0] + down, tables[1, 0] + up)
     linear = model.derived(("linear", temperature), lambda: linear_tables(tables, temperature))
     scaled = cavities if temperature == 1.0 else cavities / temperature
-    if span_of(model) / temperature < 20:
+    if span_of(model) / temperature < WEAK:
         # Beyond ±60 the cavity decides alone to within e^-40, so one exponential does for both p and q.
         odds = exponential(scaled.clamp(-60, 60))
         one = torch.addcmul(linear[0, 1], linear[1, 1], odds)

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.messages.factor_messages import FactorMessages
+from mrfstudio.engine.runtime.device import to_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +44,14 @@ def edges_of(graph: FactorGraph) -> np.ndarray:
     """Variable numbers (edges, 2) of the factors of a pairwise graph, in the order it was built from."""
     if not graph.groups:
         return np.zeros((0, 2), dtype=np.int64)
-    positions = np.concatenate([group.positions.cpu().numpy() for group in graph.groups])
-    scopes = np.concatenate([group.scopes.cpu().numpy() for group in graph.groups], axis=1)
+    positions = np.concatenate([to_host(group.positions) for group in graph.groups])
+    scopes = np.concatenate([to_host(group.scopes) for group in graph.groups], axis=1)
     return scopes.T[np.argsort(positions, kind="stable")]
 
 
 def by_group(graph: FactorGraph, values: np.ndarray) -> list[Tensor]:
     """A value for each factor, in the order the graph was built from → a tensor (factors,) for each group."""
-    positions = [group.positions.cpu().numpy() for group in graph.groups]
+    positions = [to_host(group.positions) for group in graph.groups]
     if not positions:
         return []
     flat = np.empty(len(values))

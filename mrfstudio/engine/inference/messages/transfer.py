@@ -48,13 +48,13 @@ class Transfer:
         self.factors = weights.exp() if largest <= fast else None
         self._halvings = 0 if self.factors is None else halvings_of(largest)  # because |f| ≤ |w|
         self._squared: Tensor | None = None
-        self._one = weights.new_ones(weights.shape[-1])  # a row: broadcast along rows, torch's kernels are vectorised
+        self.one = weights.new_ones(weights.shape[-1])  # a row: broadcast along rows, torch's kernels are vectorised
 
     def part(self, units: slice) -> Transfer:
         """The same for some units, the second axis of the weights."""
         chosen = object.__new__(Transfer)
         chosen._clip, chosen._squared, chosen.weights = self._clip, None, self.weights[:, units]
-        chosen._halvings, chosen._one = self._halvings, self._one
+        chosen._halvings, chosen.one = self._halvings, self.one
         chosen.factors = None if self.factors is None else self.factors[:, units]
         return chosen
 
@@ -64,7 +64,7 @@ class Transfer:
             found = transfer(x, self.weights, 1.0)
             return found if out is None else out.copy_(found)
         odds = exponential_(x.clamp_(-self._clip, self._clip))
-        above = torch.addcmul(self._one, odds, self.factors)
+        above = torch.addcmul(self.one, odds, self.factors)
         return logarithm(above.div_(odds.add_(self.factors)), out)
 
     def keep(self, total: Tensor, messages: Tensor | None) -> tuple[Tensor, Tensor]:

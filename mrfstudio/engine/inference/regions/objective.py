@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.inference.regions.tables import RegionTables
-from mrfstudio.engine.runtime.device import from_host
+from mrfstudio.engine.runtime.device import from_host, to_host
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -167,7 +167,7 @@ def _said(tables: RegionTables) -> sparse.csr_array:
     rows, columns, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
     for (targets, entries, ratio), index in tables.to_children.groups:
         rows.append(np.repeat(np.arange(start, start + targets * entries), ratio))
-        columns.append(index.numpy())
+        columns.append(to_host(index))
         start += targets * entries
     place = np.concatenate(rows), np.concatenate(columns)
     return sparse.csr_array((np.ones(len(place[0])), place), shape=(tables.message_size, tables.size))
@@ -177,6 +177,6 @@ def _held(tables: RegionTables) -> sparse.csr_array:
     """From region tables to what each child holds itself, (messages, entries)."""
     from scipy import sparse
 
-    children = tables.of_children.numpy()
+    children = to_host(tables.of_children)
     place = np.arange(len(children)), children
     return sparse.csr_array((np.ones(len(children)), place), shape=(tables.message_size, tables.size))

@@ -12,7 +12,7 @@ from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.exact.exact import Exact
-from mrfstudio.engine.inference.join import orders, stages
+from mrfstudio.engine.inference.join import budget, orders, stages
 from mrfstudio.engine.inference.join.auto import Auto, hellinger, plan
 from mrfstudio.engine.inference.join.orders import along, best_order
 from mrfstudio.engine.inference.join.propagation import JoinGraph, layout_of
@@ -202,7 +202,7 @@ def test_auto_is_exact_where_that_fits_and_says_so() -> None:
 
 
 def test_auto_has_nothing_in_front_of_an_exact_stage_that_is_not_quicker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "QUICK", 0.0)
+    monkeypatch.setattr(budget, "QUICK", 0.0)
     chain = ising_grid(1, 200, seed=3)
     assert [stage.exact for stage in plan(Auto(), chain, chain.no_evidence())] == [True]
     dense = ising_grid(20, 20, seed=3)

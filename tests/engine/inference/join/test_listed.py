@@ -15,7 +15,7 @@ from mrfstudio.bench.adversary.oracle import enumerated
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import Unsupported
-from mrfstudio.engine.inference.join import listed, stages
+from mrfstudio.engine.inference.join import budget, listed, stages
 from mrfstudio.engine.inference.join.auto import Auto, AutoState
 from mrfstudio.engine.inference.join.listed import grouped
 from mrfstudio.engine.inference.join.propagation import order_of, problem_of
@@ -64,7 +64,7 @@ def test_a_latin_square_is_exact_though_its_tables_would_be_large() -> None:
 
 
 def test_auto_takes_it_where_dense_tables_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "MOST", 1e4)
+    monkeypatch.setattr(budget, "MOST", 1e4)
     monkeypatch.setattr(stages, "LARGEST", 8.0)
     graph, right, log_z = latin_square()
     state = run(Auto(), graph, graph.no_evidence(), Limits(iterations=100)).state
@@ -76,7 +76,7 @@ def test_auto_takes_it_where_dense_tables_do_not_fit(monkeypatch: pytest.MonkeyP
 
 
 def test_auto_goes_on_where_more_is_possible_than_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "MOST", 1e4)
+    monkeypatch.setattr(budget, "MOST", 1e4)
     monkeypatch.setattr(stages, "LARGEST", 11.0)
     monkeypatch.setattr(stages, "ROWS", 50.0)
     monkeypatch.setattr(stages, "UNSURE", 1000.0)

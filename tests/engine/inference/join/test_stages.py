@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.exact.exact import Exact
-from mrfstudio.engine.inference.join import auto, orders, stages
+from mrfstudio.engine.inference.join import auto, budget, orders, stages
 from mrfstudio.engine.inference.join.auto import UNKNOWN, Auto, AutoState, expected_error, hellinger, plan
 from mrfstudio.engine.inference.join.large_orders import smallest_first
 from mrfstudio.engine.inference.join.orders import along, best_order
@@ -37,12 +38,60 @@ def test_a_complete_bipartite_graph_has_an_answer_before_clusters_are_tried() ->
 
 def test_every_stage_of_a_plan_fits_into_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(budget, "RATE", 1e6)
     monkeypatch.setattr(stages, "RATE", 1e6)
     graph = ising_grid(12, 12, seed=2)
     found = plan(Auto(seconds=3.0), graph, graph.no_evidence())
     assert sum(stage.whole for stage in found[1:]) <= 3.0
     longer = plan(Auto(seconds=30.0), graph, graph.no_evidence())
     assert longer[-1].algorithm.bits > found[-1].algorithm.bits  # type: ignore[attr-defined]
+
+
+def test_answers_that_come_no_nearer_to_each_other_are_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 14.0)
+    monkeypatch.setattr(stages, "ALIKE", 0.0)
+    graph = ising_grid(14, 14, seed=3, coupling=2.0)
+    chosen, evidence = Auto(seconds=60.0), graph.no_evidence()
+    state = chosen.init(graph, evidence)
+    seen: list[AutoState] = []
+    while state.stage != auto.DONE:
+        state = chosen.step(graph, evidence, state)
+        if not seen or state.source != seen[-1].source:
+            seen.append(state)
+    first, second, third = seen[-3:]
+    assert torch.equal(second.answer, second.latest)
+    share = 0.5 * min(third.moved / second.moved, 1.0)
+    assert 0 < share <= 0.5
+    assert torch.allclose(third.answer, (1 - share) * third.latest + share * second.answer)
+    assert third.moved == pytest.approx(hellinger(graph, second.latest, third.latest))
+    assert third.error >= hellinger(graph, first.answer, third.latest)
+
+
+def test_sizes_that_take_as_long_as_the_one_before_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    graph = ising_grid(14, 14, seed=3)
+    sizes = {}
+    for alike in (0.0, 1.5):
+        monkeypatch.setattr(stages, "ALIKE", alike)
+        found = plan(Auto(seconds=10.0 + alike), graph, graph.no_evidence())
+        sizes[alike] = [stage.algorithm.bits for stage in found if stage.algorithm.name == "join-graph"]  # type: ignore[attr-defined]
+    assert sizes[0.0][:3] == [8.0, 11.0, 14.0]
+    assert set(sizes[1.5]) < set(sizes[0.0])
+    assert sizes[1.5][-1] == sizes[0.0][-1]
+
+
+def test_the_same_clusters_twice_say_nothing_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
+    monkeypatch.setattr(stages, "LARGEST", 11.0)
+    draw = np.random.default_rng(0)
+    pairs = [((a, b), draw.normal(0, 1, (16, 16))) for a in range(4) for b in range(a)]
+    graph = FactorGraph.from_factors([16] * 4, pairs)
+    chosen = Auto(seconds=10.0)
+    state = run(chosen, graph, graph.no_evidence(), Limits()).state
+    assert isinstance(state, AutoState)
+    assert state.error == UNKNOWN
+    assert not chosen.decides(state)
 
 
 def test_a_huge_factor_gives_belief_propagation_fewer_iterations() -> None:
@@ -118,7 +167,7 @@ def test_sums_of_many_products_are_those_of_their_joint_table(variables: int) ->
 
 
 def test_a_large_graph_has_an_answer_before_anything_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "LOOKING", 1.0)
+    monkeypatch.setattr(budget, "LOOKING", 1.0)
     graph = ising_grid(6, 6, seed=3)
     given, chosen = graph.no_evidence(), Auto()
     found = auto.stages_of(chosen, graph, given)
@@ -144,8 +193,8 @@ class Ticking:
 
 def test_looking_for_a_stage_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Ticking()
-    monkeypatch.setitem(auto.CLOCKS, "wall", clock)
-    monkeypatch.setattr(stages, "LOOKING", 1.0)
+    monkeypatch.setitem(budget.CLOCKS, "wall", clock)
+    monkeypatch.setattr(budget, "LOOKING", 1.0)
     graph = ising_grid(12, 12, coupling=0.3, seed=3)
     given, chosen = graph.no_evidence(), Auto(clock="wall")
     state = chosen.init(graph, given)
@@ -161,7 +210,7 @@ def test_looking_for_a_stage_ends_with_the_time(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_time_that_is_over_already_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(auto.CLOCKS, "wall", lambda: 100.0)
+    monkeypatch.setitem(budget.CLOCKS, "wall", lambda: 100.0)
     graph = ising_grid(4, 4, seed=3)
     state = Auto(clock="wall", seconds=20.0, spent=7.0).init(graph, graph.no_evidence())
     assert isinstance(state, AutoState)
@@ -169,7 +218,7 @@ def test_time_that_is_over_already_counts(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_residual_propagation_is_left_out_where_messages_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "LOOKING", 1.0)
+    monkeypatch.setattr(budget, "LOOKING", 1.0)
     monkeypatch.setattr(stages, "exact_stage", lambda *_: None)
     monkeypatch.setattr(stages, "LARGEST", 0.0)
     monkeypatch.setattr(stages.Stages, "_smallest", lambda self: None)

@@ -1,0 +1,105 @@
+"""Small graphs are answered by `auto` without torch, with the same numbers and words as with it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mrfstudio.engine.files.graphs.graph import read_graph, write_graph
+from mrfstudio.engine.files.graphs.uai import write_evidence
+from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.inference.join import budget
+from mrfstudio.engine.tasks.infer import infer_file
+from mrfstudio.engine.tasks.quick import Quick, quickly
+
+
+def drawn(seed: int, zeros: float) -> FactorGraph:
+    """Ten variables of two to four states under factors of up to three of them, some entries of which are zero."""
+    draw = np.random.default_rng(seed)
+    cards = draw.integers(2, 5, 10)
+    hidden = [int(draw.integers(k)) for k in cards]  # stays possible
+    factors: list[tuple[tuple[int, ...], np.ndarray]] = [((), np.array(0.3))]
+    for number in range(16):
+        scope = tuple(int(v) for v in draw.choice(10, 1 + number % 3, replace=False))
+        table = draw.normal(0, 1.5, [cards[v] for v in scope])
+        table[draw.random(table.shape) < zeros] = -np.inf
+        table[tuple(hidden[v] for v in scope)] = 0.0
+        factors.append((scope, table))
+    return FactorGraph.from_factors(cards, factors)
+
+
+def same(one: dict[str, object], other: dict[str, object]) -> None:
+    assert one.keys() == other.keys()
+    for key in one.keys() - {"seconds", "parameters", "marginals", "log_partition"}:
+        assert one[key] == other[key], key
+    assert one["log_partition"] == pytest.approx(other["log_partition"], abs=1e-9)
+    for mine, theirs in zip(one["marginals"], other["marginals"], strict=True):  # type: ignore[call-overload]
+        assert np.abs(np.subtract(mine, theirs)).max() < 1e-9
+
+
+@pytest.mark.parametrize("ending", ["uai", "fg"])
+@pytest.mark.parametrize(("seed", "zeros"), [(0, 0.0), (1, 0.3), (2, 0.5)])
+def test_the_answer_is_the_one_of_auto(tmp_path: Path, seed: int, zeros: float, ending: str) -> None:
+    path, given = tmp_path / f"drawn.{ending}", tmp_path / "drawn.evid"
+    write_graph(path, drawn(seed, zeros))
+    slow = infer_file(path, "auto")
+    states = {1: int(np.argmax(slow["marginals"][1]))}
+    write_evidence(given, states, read_graph(path))
+    for evidence in (None, given):
+        quick = quickly(path, evidence, {}).result
+        assert quick is not None
+        same(quick, infer_file(path, "auto", evidence_path=evidence))
+
+
+def test_the_command_loads_no_torch(tmp_path: Path) -> None:
+    write_graph(tmp_path / "drawn.uai", drawn(3, 0.2))
+    code = (
+        "import sys; from mrfstudio.cli import main\n"
+        "status = main(['infer', 'drawn.uai', '--algorithm', 'auto', '--seconds', '5', '--json', '-'])\n"
+        "sys.exit(status or bool({'torch', 'scipy', 'networkx', 'PySide6'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    same(json.loads(done.stdout), infer_file(tmp_path / "drawn.uai", "auto", parameters={"seconds": 5.0}))
+
+
+def test_what_is_not_quick_is_not_looked_for_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "drawn.uai"
+    write_graph(path, drawn(4, 0.2))
+    expected = quickly(path, None, {}).result
+    monkeypatch.setattr(budget, "QUICK", 0.0)
+    tried = quickly(path, None, {})
+    assert tried.result is None
+    assert tried.begun is not None
+    asked: list[object] = []
+    monkeypatch.setattr("mrfstudio.engine.inference.join.propagation.best_order", lambda *given: asked.append(given))
+    found = infer_file(path, "auto", tried=tried)
+    assert not asked
+    assert found["parameters"]["spent"] >= tried.spent > 0
+    assert expected is not None
+    assert found["log_partition"] == pytest.approx(expected["log_partition"], abs=1e-9)
+
+
+def test_time_goes_by_the_clock_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "drawn.uai"
+    write_graph(path, drawn(5, 0.0))
+    monkeypatch.setattr(budget, "QUICK", 0.0)
+    for clock, seconds in (("processor", 3.0), ("wall", 5.0)):
+        ticks = itertools.count(100.0, seconds)
+        monkeypatch.setitem(budget.CLOCKS, clock, lambda ticks=ticks: next(ticks))
+        assert quickly(path, None, {"clock": clock}).spent == 2 * seconds
+
+
+def test_complaints_are_left_to_who_comes_next(tmp_path: Path) -> None:
+    table = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
+    apart = np.array([[-np.inf, 0.0], [0.0, -np.inf]])
+    write_graph(tmp_path / "torn.uai", FactorGraph.from_factors([2, 2], [((0, 1), table), ((0, 1), apart)]))
+    (tmp_path / "broken.uai").write_text("MARKOV 2 2")
+    for name in ("torn.uai", "broken.uai", "absent.uai", "named.bif"):
+        assert quickly(tmp_path / name, None, {}) == Quick()
