@@ -1,13 +1,15 @@
 """Belief propagation on restricted and deep Boltzmann machines: matrices of log-odds instead of a graph.
 
 The temperature of the messages is the algorithm's times the model's learned one: at the algorithm's 1 a query-trained
-machine answers as it was trained. The sequential schedule alternates half-steps, hidden to outer and back. The Bethe
-free energy of the same messages is below.
+machine answers as it was trained. The sequential schedule alternates half-steps, hidden to outer and back. Where the
+product of both is 1 and no weight is large, messages are kept as ratios (`ratio_step.py`). The Bethe free energy of the
+same messages is below.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,6 +27,7 @@ from mrfstudio.engine.families.rbm.bipartite import (
     visible_beliefs,
 )
 from mrfstudio.engine.families.rbm.model import RBM
+from mrfstudio.engine.families.rbm.ratio_step import log_sum, next_ratios, within_ratios
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Kernel, LogPartition, State, kernel, nothing_changed
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
@@ -34,16 +37,28 @@ from mrfstudio.engine.runtime.threads import fitting_threads
 
 @dataclass(frozen=True, eq=False)
 class Odds(State):
-    """Messages as log-odds (B, U, H) between the outer units `unit` (B, U) and the hidden units.
+    """Messages (B, U, H) between the outer units `unit` (B, U) and the hidden units: log-odds, or `ratios` e^f of them.
 
     `said` is the part of their messages that observed units have sent: nothing before the first step, as on a factor
     graph, and with damping never quite all.
     """
 
+    remembered: ClassVar[tuple[str, ...]] = ("ratios",)  # files without it hold log-odds, as the first state does
     to_hidden: Tensor
     to_outer: Tensor
     unit: Tensor
     said: float
+    ratios: bool = False
+
+    def as_ratios(self) -> Odds:
+        if self.ratios:
+            return self
+        return replace(self, to_hidden=self.to_hidden.exp(), to_outer=self.to_outer.exp(), ratios=True)
+
+    def as_logs(self) -> Odds:
+        if not self.ratios:
+            return self
+        return replace(self, to_hidden=self.to_hidden.log(), to_outer=self.to_outer.log(), ratios=False)
 
 
 @kernel(BeliefPropagation, RBM)
@@ -69,6 +84,20 @@ class BipartiteBeliefPropagation(Kernel):
         state = fitted(model, query, state)
         temperature = algorithm.temperature * model.temperature_now
         fast = scaled(model, evidence, query, temperature)
+        said = 1 - (1 - state.said) * algorithm.damping
+        if within_ratios(query, temperature):
+            assert fast is not None
+            to_hidden, to_outer, residual = _by_ratios(algorithm, query, fast, state.as_ratios(), threads)
+            return Odds(
+                state.iteration + 1,
+                _heard_too(model, query, state, residual),
+                to_hidden,
+                to_outer,
+                query.unit,
+                said,
+                True,
+            )
+        state = state.as_logs()
         hidden = hidden_totals(query, state.to_hidden, state.said)[:, None]
         to_outer, change = next_messages(hidden, state.to_hidden, state.to_outer, query, temperature, fast, threads)
         if algorithm.damping:
@@ -76,29 +105,25 @@ class BipartiteBeliefPropagation(Kernel):
         heard = state.to_outer if algorithm.schedule == "parallel" else to_outer
         outer = outer_totals(query, heard)[:, :, None]
         to_hidden, residual = next_messages(outer, heard, state.to_hidden, query, temperature, fast, threads)
-        residual = torch.maximum(change, residual)
-        if state.said < 1:
-            residual = torch.maximum(residual, observed_change(model, query, state.said))
+        residual = _heard_too(model, query, state, torch.maximum(change, residual))
         if algorithm.damping:
             to_hidden.lerp_(state.to_hidden, algorithm.damping)
-        said = 1 - (1 - state.said) * algorithm.damping
         return Odds(state.iteration + 1, residual, to_hidden, to_outer, query.unit, said)
 
     def beliefs(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds) -> Tensor:
         query = prepare(model, evidence)
         state = fitted(model, query, state)
-        return visible_beliefs(model, query, outer_totals(query, state.to_outer))
+        return visible_beliefs(model, query, _outer(query, state))
 
     def hidden_beliefs(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds) -> Tensor:
         query = prepare(model, evidence)
         state = fitted(model, query, state)
-        hidden = hidden_totals(query, state.to_hidden, state.said)
-        return hidden_beliefs(model, query, outer_totals(query, state.to_outer), hidden)
+        return hidden_beliefs(model, query, _outer(query, state), _hidden(query, state))
 
     def factor_beliefs(self, algorithm: BeliefPropagation, model: RBM, evidence: Evidence, state: Odds) -> list[Tensor]:
         """Γ (…, 2, 2, O, H) as the only entry."""
         query = prepare(model, evidence)
-        state = fitted(model, query, state)
+        state = fitted(model, query, state).as_logs()
         hidden = hidden_totals(query, state.to_hidden, state.said)
         outer = outer_totals(query, state.to_outer)[:, :, None] - state.to_outer
         cavity = hidden[:, None] - state.to_hidden
@@ -108,8 +133,45 @@ class BipartiteBeliefPropagation(Kernel):
         if algorithm.temperature * model.temperature_now != 1.0:
             return NO_LOG_PARTITION
         query = prepare(model, evidence)
-        state = fitted(model, query, state)
+        state = fitted(model, query, state).as_logs()
         return LogPartition(bethe_log_z(model, evidence, query, state.to_outer, state.to_hidden), "estimate")
+
+
+def _by_ratios(
+    algorithm: BeliefPropagation, query: BipartiteQuery, fast: Transfer, state: Odds, threads: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Ratios to hidden and to outer units (B, U, H) after one more iteration, and their largest change."""
+    hidden = _hidden(query, state)[:, None]
+    to_outer, change = next_ratios(hidden, state.to_hidden, state.to_outer, query, fast, threads)
+    to_outer = _damped(algorithm.damping, to_outer, state.to_outer)
+    heard = state.to_outer if algorithm.schedule == "parallel" else to_outer
+    outer = (query.outer + log_sum(query, heard, 2))[:, :, None]
+    to_hidden, residual = next_ratios(outer, heard, state.to_hidden, query, fast, threads)
+    return _damped(algorithm.damping, to_hidden, state.to_hidden), to_outer, torch.maximum(change, residual)
+
+
+def _damped(damping: float, ratios: Tensor, old: Tensor) -> Tensor:
+    """Ratios (B, U, H) whose logarithms keep a part of the old ones."""
+    return ratios.pow_(1 - damping).mul_(old.pow(damping)) if damping else ratios
+
+
+def _heard_too(model: RBM, query: BipartiteQuery, state: Odds, residual: Tensor) -> Tensor:
+    """The residual, a scalar, with what observed units say while they have said only a part of it."""
+    return residual if state.said >= 1 else torch.maximum(residual, observed_change(model, query, state.said))
+
+
+def _hidden(query: BipartiteQuery, state: Odds) -> Tensor:
+    """Log-odds (B, H) of the hidden units."""
+    if not state.ratios:
+        return hidden_totals(query, state.to_hidden, state.said)
+    return query.hidden + state.said * query.field + log_sum(query, state.to_hidden, 1)
+
+
+def _outer(query: BipartiteQuery, state: Odds) -> Tensor:
+    """Log-odds (B, U) of the unknown outer units."""
+    if not state.ratios:
+        return outer_totals(query, state.to_outer)
+    return query.outer + log_sum(query, state.to_outer, 2)
 
 
 @kernel(BeliefPropagation, RBM)
@@ -164,6 +226,7 @@ def fitted(model: RBM, query: BipartiteQuery, state: Odds) -> Odds:
     """The state for other unknown units than it had: their messages stay, those of new ones start at zero."""
     if state.unit.shape == query.unit.shape and torch.equal(state.unit, query.unit):
         return state
+    state = state.as_logs()  # where silence is 0
     to_hidden, to_outer = (fitted_messages(model, query, state.unit, m) for m in (state.to_hidden, state.to_outer))
     return Odds(state.iteration, state.residual, to_hidden, to_outer, query.unit, state.said)
 

@@ -24,6 +24,7 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 
 NAMES = ("weights", "outer_bias", "hidden_bias", "log_temperature")
 
@@ -293,7 +294,7 @@ class RBM:
         group = FactorGroup(tables, torch.stack([outer, hidden]), torch.arange(len(half), device=place.device))
         bias = self.outer_bias.detach()
         fields = torch.cat([bias[: self.visible], self.hidden_bias.detach(), bias[self.visible :]]) / 2
-        vectors = torch.stack([-fields, fields], 1).numpy()
+        vectors = to_host(torch.stack([-fields, fields], 1))
         constant = float(fields.double().sum() - half.double().sum())
         return FactorGraph(
             [2] * self.units, [group], list(vectors), constant=constant, dtype=self.dtype, device=place.device

@@ -14,6 +14,7 @@ from mrfstudio.engine.families.rbm.model import RBM
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.training import Panel
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner, derive_seed
 from mrfstudio.engine.training.queries import parse_queries
 from mrfstudio.engine.training.showing import QUERIES, ShownModel, parameter_panels, showing, signed_panel
@@ -37,8 +38,8 @@ def show_binary(model: RBM, learner: Learner, items: Mapping[str, Tensor]) -> Sh
         queries=hole_panels(truth, unknown, white, (white * (1 - white)).sqrt()),
         pictures=field_panels(model.receptive_fields()),
         labels=("black", "white"),
-        probabilities=torch.stack([1 - white, white], -1)[unknown].numpy(),
-        outcomes=(truth > 0.5)[unknown].long().numpy(),
+        probabilities=to_host(torch.stack([1 - white, white], -1)[unknown]),
+        outcomes=to_host((truth > 0.5)[unknown].long()),
         remark="Validation pictures with holes: how probable is white?",
     )
 
@@ -68,10 +69,10 @@ def hole_panels(truth: Tensor, unknown: Tensor, mean: Tensor, deviation: Tensor)
     unsure = torch.where(unknown, deviation.to(torch.float32), torch.zeros_like(truth))
     return tuple(
         (
-            Panel("given", "masked", given[index].numpy(), "What is seen; the tinted part is asked for."),
-            Panel("answer", "grey", filled[index].numpy(), "The mean of what the model believes."),
-            Panel("doubt", "deviation", unsure[index].numpy(), "Its standard deviation; yellow is unsure."),
-            Panel("truth", "grey", truth[index].numpy(), "What was hidden."),
+            Panel("given", "masked", to_host(given[index]), "What is seen; the tinted part is asked for."),
+            Panel("answer", "grey", to_host(filled[index]), "The mean of what the model believes."),
+            Panel("doubt", "deviation", to_host(unsure[index]), "Its standard deviation; yellow is unsure."),
+            Panel("truth", "grey", to_host(truth[index]), "What was hidden."),
         )
         for index in range(len(truth))
     )
