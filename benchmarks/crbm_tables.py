@@ -9,22 +9,29 @@ last checkpoint; so the same command finishes what was begun.
 Two things are not as in [PI17], because a small machine has no 125,000 steps: every method starts from the logistic
 regression of its task, so that its steps go into the hidden units, and steps are Adam's. With --start mean-field all
 but LR and MLE-MF start from the model of MLE-MF, whose epochs cost a tenth of those of messages. With --start zero,
-256 hidden units, 50 epochs and --sampling-times 4 it is [PI17]'s experiment.
+256 hidden units, 50 epochs and --sampling-times 4 it is [PI17]'s experiment. With --copies N each training picture is
+there N times, each time damaged anew: 50,000 pictures that are always damaged at the same pixels are learned by heart.
+An epoch is then a pass over all copies, and may be a part of one.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from boltzmann_table import Stopwatch
 from kept import Kept
 
-from mrfstudio.engine.tasks.evaluate import evaluate_model
+from mrfstudio.engine.data.dataset import parse_data
+from mrfstudio.engine.families.crbm.density import measure
+from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.training.command import train_command
+from mrfstudio.engine.training.learner import TensorSource
 
 STARTED = {
     "zero": "No method starts from another.",
@@ -33,7 +40,7 @@ STARTED = {
 }
 REGRESSION, MEAN_FIELD = "LR", "MLE-MF"
 STARTS = {"zero": None, "regression": REGRESSION, "mean-field": MEAN_FIELD}
-MESSAGES = {"iterations": 7, "more_iterations": 1}  # T = 7 + epoch, without damping
+MESSAGES: dict[str, Any] = {"iterations": 7, "more_iterations": 1}  # T = 7 + epoch, without damping
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ METHODS = {
     REGRESSION: Method("pseudolikelihood", {"hidden": 0}),
     "CD-1": Method("cd", {"steps": 1}, sampling=True),
     "CD-10": Method("cd", {"steps": 10}, sampling=True),
-    "CD-PercLoss": Method("perceptron", {"steps": 10}, sampling=True),
+    "CD-PercLoss": Method("perceptron", {"steps": 10, "rival": "last"}, sampling=True),
     MEAN_FIELD: Method("likelihood", {"algorithm": "mean-field", "tolerance": 1e-3, **MESSAGES}),
     "MLE-BP": Method("likelihood", {"algorithm": "matrix-bp", "tolerance": 1e-3, **MESSAGES}),
     "LSSVM": Method("max-margin", {"variant": "lssvm", **MESSAGES}),
@@ -144,7 +151,10 @@ def _measured(task_name: str, method_name: str, file: Path, options: argparse.Na
     task, method = TASKS[task_name], METHODS[method_name]
     out, data = _file(task_name, method_name, options), f"noisy:{file}"
     sizes = {"count": options.images, "validation": options.validation, "test": options.test, **task.damage}
-    resumed, began = out.exists(), time.process_time()
+    sizes["copies"] = options.copies
+    steps = {"iterations": options.iterations, "more_iterations": 0} if options.iterations else {}
+    chosen = {name: steps.get(name, value) for name, value in method.options.items()}
+    watch = Stopwatch(out.with_suffix(".cpu"))
     trained = train_command(
         "crbm",
         method.learner,
@@ -154,25 +164,50 @@ def _measured(task_name: str, method_name: str, file: Path, options: argparse.Na
         start_from=_start(task_name, method_name, file, options),
         seed=options.seed,
         epochs=_epochs(method_name, options),
-        batch_size=options.batch_size,
-        learning_rate=options.learning_rate,
-        **{"hidden": options.hidden, **method.options, **sizes},
+        **_rates(method_name, options),
+        validate_every=options.validate_every,
+        watch=watch,
+        **{"hidden": options.hidden, **chosen, **sizes},
     )
-    # The processor time of the parts before a stop is not known.
-    seconds = None if resumed else time.process_time() - began
-    found = evaluate_model(out, data, **sizes)
-    kept = {name: found[name] for name in ("pixel_error", "changed_error", "nce_bits", "images", "damaged_error")}
-    return {**kept, "epoch": trained["kept_step"] * options.batch_size / options.images, "cpu_seconds": seconds}
+    epoch = trained["kept_step"] * _rates(method_name, options)["batch_size"] / options.images / options.copies
+    return {**_asked(out, data, sizes, options.ask), "epoch": epoch, "cpu_seconds": watch.write()}
+
+
+def _asked(file: Path, data: str, sizes: dict[str, Any], iterations: list[int]) -> dict[str, Any]:
+    """Errors on the test pictures, asked with as many iterations as make the fewest on those of validation."""
+    model, splits = open_model(file), parse_data(data).open(**sizes)
+    sources = {name: TensorSource(**_tensors(splits[name])) for name in ("val", "test")}
+    found: dict[int, float] = {}
+    for count in iterations if model.hidden else ():
+        model.iterations.fill_(float(count))
+        found[count] = measure(model, sources["val"])["pixel_error"]
+    if found:
+        model.iterations.fill_(float(min(found, key=lambda count: found[count])))
+    scores = {"validation": found, "iterations": int(model.iterations), "images": len(sources["test"])}
+    return {**measure(model, sources["test"]), **scores}
+
+
+def _tensors(arrays: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 def _file(task_name: str, method_name: str, options: argparse.Namespace) -> Path:
-    return Path(options.out / f"{task_name}-{method_name.lower()}.safetensors")
+    return Path((options.work or options.out) / f"{task_name}-{method_name.lower()}.safetensors")
 
 
-def _epochs(method_name: str, options: argparse.Namespace) -> int:
+def _epochs(method_name: str, options: argparse.Namespace) -> float:
     if method_name == REGRESSION:
-        return int(options.regression_epochs)
-    return int(options.epochs * (options.sampling_times if METHODS[method_name].sampling else 1))
+        return float(options.regression_epochs)
+    if method_name == MEAN_FIELD and options.mean_field_epochs:
+        return float(options.mean_field_epochs)
+    return float(options.epochs * (options.sampling_times if METHODS[method_name].sampling else 1))
+
+
+def _rates(method_name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Batch size and learning rate: LR may have its own."""
+    own = options.regression_rates if method_name == REGRESSION else None
+    batch_size, rate = own or (options.batch_size, options.learning_rate)
+    return {"batch_size": int(batch_size), "learning_rate": float(rate)}
 
 
 def _start(task_name: str, method_name: str, file: Path, options: argparse.Namespace) -> str | None:
@@ -189,13 +224,19 @@ def _start(task_name: str, method_name: str, file: Path, options: argparse.Names
 
 
 def markdown(kept: Kept) -> str:
-    """All tables as Markdown; cells that are not measured yet are empty."""
-    lines = [
-        "# Conditional RBMs: error in percent of all pixels, and of the pixels that the damage changed",
-        "",
+    """All tables as Markdown; cells that are not measured yet are empty, and rows of such cells are left out."""
+    anew = ", damage drawn anew" if kept.settings["copies"] > 1 else ""
+    words = (
         f"Measured with: {kept.settings_in_words}; torch {torch.__version__}, CPU. The CD methods ran `sampling times` "
-        f"as many epochs. {STARTED[kept.settings['start']]} The parameters of the best validation were kept.",
-        "In brackets what [PI17] prints, from all training images and 256 hidden units.",
+        f"as many epochs. {STARTED[kept.settings['start']]} The parameters of the best validation were kept. "
+        "In brackets what [PI17] prints, from all training images and 256 hidden units."
+    )
+    note = kept.folder / "note.txt"
+    lines = [
+        f"# Conditional RBMs{anew}: error in percent of all pixels, and of the pixels that the damage changed",
+        "",
+        *textwrap.wrap(words, 120, break_on_hyphens=False),
+        *(["", *textwrap.wrap(" ".join(note.read_text("utf-8").split()), 120)] if note.exists() else []),
     ]
     for table in sorted({task.table for task in TASKS.values()}):
         tasks = {name: task for name, task in TASKS.items() if task.table == table}
@@ -204,6 +245,8 @@ def markdown(kept: Kept) -> str:
         titles = " | ".join(f"{task.title}: all | changed | CPU s" for task in tasks.values())
         lines += ["", f"## Table {table}", "", f"| method | {titles} |", "|---" * (1 + 3 * len(tasks)) + "|"]
         for place, method in enumerate(METHODS):
+            if not any(kept.get(f"{name}/{method}") for name in tasks):
+                continue
             cells = [_cell(kept.get(f"{name}/{method}"), task, place) for name, task in tasks.items()]
             lines.append(f"| {method} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -218,8 +261,9 @@ def _cell(found: dict[str, Any] | None, task: Task, place: int) -> str:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    names = ("images", "validation", "test", "hidden", "epochs", "regression_epochs", "sampling_times", "batch_size")
-    return {name: getattr(options, name) for name in (*names, "learning_rate", "start", "seed")}
+    names = ("images", "copies", "validation", "test", "hidden", "epochs", "regression_epochs", "mean_field_epochs")
+    more = ("sampling_times", "batch_size", "learning_rate", "regression_rates", "iterations", "ask", "start", "seed")
+    return {name: getattr(options, name) for name in (*names, *more)}
 
 
 def _options() -> argparse.Namespace:
@@ -227,11 +271,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--mnist", type=Path, metavar="FILE.npz")
     parser.add_argument("--silhouettes", type=Path, metavar="FILE.npz")
     parser.add_argument("--images", type=int, default=50_000, help="training images")
+    parser.add_argument("--copies", type=int, default=1, help="of each training image, each damaged anew")
     parser.add_argument("--validation", type=int, default=1000)
     parser.add_argument("--test", type=int, default=5000)
     parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--regression-epochs", type=int, default=8)
+    parser.add_argument("--epochs", type=float, default=2)
+    parser.add_argument("--regression-epochs", type=float, default=8)
+    parser.add_argument("--regression-rates", nargs=2, type=float, help="batch size and learning rate of LR")
+    parser.add_argument("--mean-field-epochs", type=float, default=0, help="those of MLE-MF; 0: as the others")
+    parser.add_argument("--iterations", type=int, default=0, help="of messages; 0: 7 + epoch")
+    parser.add_argument(
+        "--ask", nargs="+", type=int, default=[], help="iterations of answers, for validation to choose"
+    )
+    parser.add_argument("--validate-every", type=int, default=0, help="steps; 0: after every epoch")
     parser.add_argument("--sampling-times", type=int, default=2, help="epochs of the CD methods for one of the others")
     parser.add_argument("--batch-size", type=int, default=100)
     parser.add_argument("--learning-rate", type=float, default=0.003)
@@ -240,6 +292,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--work", type=Path, metavar="FOLDER", help="models and checkpoints; else they lie in --out")
     return parser.parse_args()
 
 

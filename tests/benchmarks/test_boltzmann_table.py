@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from benchmarks import boltzmann_table
+from mrfstudio.engine.data.dataset import parse_data
 from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.run import run
 from tests.engine.helpers.boltzmann import random_machine
@@ -47,6 +50,29 @@ def test_seeds_have_a_mean_and_a_run_made_again_counts_once(tmp_path: Path) -> N
     lines = [json.dumps({**entry, "seed": seed, "nce_bits": bits}) for seed, bits in found]
     (tmp_path / "entries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert "| mushrooms | 0.440 | 0.1500 ± 0.0707 (0.124) |" in boltzmann_table.table(tmp_path)
+
+
+def test_pcd_is_scored_with_the_rate_that_validation_prefers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (np.random.default_rng(0).random((120, 1)) < 0.5).astype(np.uint8).repeat(6, 1)  # all units agree
+    np.savez(tmp_path / "few.npz", train=rows[:80], valid=rows[80:100], test=rows[100:])
+    few = boltzmann_table.Set("few.npz", 4, 0.01, 5, 5, 0.03, 40, 0.1, 0.1, 0.1, 0.1)
+    monkeypatch.setitem(boltzmann_table.SETS, "few", few)
+    monkeypatch.setattr(boltzmann_table, "BURN_IN", 2)
+    monkeypatch.setattr(boltzmann_table, "SWEEPS", 2)
+    options = argparse.Namespace(data=tmp_path, work=tmp_path, rates=[1e-5, 0.1], minutes=None, preset="quick")
+    found = boltzmann_table._trained(tmp_path / "few.safetensors", "few", "rbm", "pcd", 0, options)
+    assert found["rate"] == 0.1
+    assert found["validation"]["0.1"] < found["validation"]["1e-05"]
+    assert found["nce_bits"] < found["independent"]
+
+
+def test_nothing_of_the_digits_is_held_out_where_all_are_learned_from(tmp_path: Path) -> None:
+    digits = np.arange(90 * 4, dtype=np.uint8).reshape(90, 4) % 16
+    np.savez(tmp_path / "binary_digits.npz", qt_train=digits, qt_test=digits[:9], scale_max=np.full(4, 16.0))
+    options = argparse.Namespace(data=tmp_path, work=tmp_path)
+    splits = parse_data(f"binary:{boltzmann_table._file('digits-all', options)}").open()
+    assert np.array_equal(splits["train"]["x"] * 16, digits)
+    assert np.array_equal(splits["val"]["x"], splits["train"]["x"][-10:])
 
 
 def test_processor_time_adds_up_over_the_parts_of_a_run(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from mrfstudio.engine.files.atomic import remove_leftovers, write_text
 from mrfstudio.engine.files.model_file import ModelFileError, beside, load_model, save_model
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner, TrainableModel, TrainingData
 from mrfstudio.engine.training.progress import Progress, TrainingError
 
@@ -85,7 +86,7 @@ class Curves:
     def from_tensor(cls, names: Sequence[str], values: Tensor) -> Curves:
         """The inverse of `tensor`: values (column, step)."""
         curves = cls()
-        rows = values.double().numpy()
+        rows = to_host(values.double())
         found = {name: array("d", row.tobytes()) for name, row in zip(names, rows, strict=True)}
         # A run of an older version may lack a column: nothing was measured then.
         unknown = array("d", [math.nan] * rows.shape[1])

@@ -128,6 +128,8 @@ def train_command(
     if max_minutes is not None:
         max_minutes = Field("max_minutes", "number", None, "", low=0.0, low_open=True).check(max_minutes)
     model, learner, loaded = assemble(plan, seed, options, start_from)
+    if resume and path.exists() and hasattr(model, "continue_as"):
+        model.continue_as(read_card(path).card.get("hyperparameters", {}))
     keep_freed_memory()
     # Products that underflow are not worth a tenfold time of the backward pass.
     torch.set_flush_denormal(True)

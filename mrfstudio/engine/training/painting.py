@@ -17,6 +17,7 @@ from torch import Tensor
 from mrfstudio.engine.files.atomic import atomic_path
 from mrfstudio.engine.files.distrust import unpacked_arrays
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import BatchSource, TensorSource, TrainingData
 from mrfstudio.engine.training.progress import TrainingError
 
@@ -67,7 +68,7 @@ def keep(model_path: Path | None, data: TrainingData) -> None:
         train = _points(data.train)
         held = train[:0] if data.validation is None else _points(data.validation)
         with atomic_path(model_path.with_name(model_path.stem + SUFFIX)) as temporary, open(temporary, "wb") as file:
-            np.savez(file, x=train.numpy(), held=held.numpy())
+            np.savez(file, x=to_host(train), held=to_host(held))
 
 
 def kept(model_path: Path | None, data: TrainingData) -> TrainingData | None:

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from mrfstudio.engine.protocol.training import Panel, PlanePicture
 from mrfstudio.engine.registry import Parts
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import BatchSource, Learner, TrainableModel, TrainingData
 
 QUERIES = 6
@@ -106,7 +107,7 @@ def parameter_panels(model: TrainableModel) -> tuple[Panel, ...]:
 
 def signed_panel(title: str, matrix: Tensor, help: str = "", group: str = "") -> Panel:
     """A matrix (rows, columns) as a panel that owns its numbers."""
-    array = matrix.detach()[:LARGEST_SIDE, :LARGEST_SIDE].to("cpu", torch.float32, copy=True).numpy()
+    array = to_host(matrix.detach()[:LARGEST_SIDE, :LARGEST_SIDE].to("cpu", torch.float32, copy=True))
     return Panel(title, "signed", array, help, group)
 
 

@@ -31,6 +31,7 @@ class Noisy(Dataset):
     patch: int = integer(8, "Side of the square.", low=1, high=1000, unit="pixels")
     noise_seed: int = integer(0, "The same seed damages the same pixels.", low=0)
     count: int = integer(0, "Training pictures, from the front; 0 takes all.", low=0, logarithmic=True)
+    copies: int = integer(1, "Damaged copies of each training picture, each damaged anew.", low=1, high=100)
     validation: int = integer(0, "Validation pictures; 0 takes all that the pictures come with.", low=0)
     test: int = integer(0, "Test pictures; 0 takes all.", low=0)
 
@@ -40,6 +41,8 @@ class Noisy(Dataset):
         parts = {}
         for split, clean in figures.items():
             kept = clean[: wanted[split] or None]
+            if split == "train" and self.copies > 1:
+                kept = np.tile(kept, (self.copies, 1, 1))  # the first copies are damaged as they are without others
             parts[split] = {"images": kept, "noisy_images": self.damaged(kept, split)}
         return Splits(parts)
 

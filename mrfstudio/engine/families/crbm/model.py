@@ -94,6 +94,10 @@ class CRBM:
             "decoder": self.decoder,
         }
 
+    def continue_as(self, hyperparameters: Mapping[str, Any]) -> None:
+        """Be asked as the model of a file that this training goes on from: a run that is over has no more steps."""
+        self.decoder = str(hyperparameters.get("decoder", self.decoder))
+
     # The distribution -------------------------------------------------------------------------------------------------
 
     def biases(self, features: Tensor) -> tuple[Tensor, Tensor]:
@@ -159,7 +163,8 @@ class ConditionalBoltzmann(ModelPlan):
     default_data = "noisy"
     default_learner = "likelihood"
     learner_defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        **dict.fromkeys(("pseudolikelihood", "cd", "perceptron", "max-margin"), STEPS),
+        **dict.fromkeys(("pseudolikelihood", "cd", "max-margin"), STEPS),
+        "perceptron": {**STEPS, "rival": "last"},  # measured: `best` makes more errors
         # Few iterations, and more as couplings grow, as in [PI17]; messages as matrices have the fast kernel.
         "likelihood": {**STEPS, "algorithm": "matrix-bp", "iterations": 7, "more_iterations": 1, "tolerance": 1e-3},
     }

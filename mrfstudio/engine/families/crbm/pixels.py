@@ -24,6 +24,7 @@ from mrfstudio.engine.inference.algorithm import Kernel, LogPartition, kernel
 from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.samplers.gibbs import Gibbs
+from mrfstudio.engine.runtime.device import to_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class ConditionalPixels(Pixels):
     def fields(self, model: CRBM) -> Grey:
         """What turning a hidden unit on adds to the log-odds of each pixel: A."""
         shape = self.shape(model)
-        return np.ascontiguousarray(model.couplings.detach().float().view(-1, *shape).numpy())
+        return np.ascontiguousarray(to_host(model.couplings.detach().float().view(-1, *shape)))
 
 
 def seen_picture(

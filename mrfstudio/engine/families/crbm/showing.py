@@ -11,6 +11,7 @@ from mrfstudio.engine.families.crbm.decoding import decoded
 from mrfstudio.engine.families.crbm.model import CRBM, conditional_rows
 from mrfstudio.engine.families.rbm.showing import field_panels
 from mrfstudio.engine.protocol.training import Panel
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import QUERIES, ShownModel, parameter_panels, showing
 
@@ -26,9 +27,9 @@ def show_crbm(model: CRBM, learner: Learner, items: Mapping[str, Tensor]) -> Sho
     if shape is not None:
         queries = tuple(
             (
-                Panel("given", "grey", damaged[index].float().reshape(shape).numpy(), "The damaged picture."),
-                Panel("answer", "grey", white[index].reshape(shape).numpy(), "How probable white is."),
-                Panel("truth", "grey", clean[index].float().reshape(shape).numpy(), "The picture before the damage."),
+                Panel("given", "grey", to_host(damaged[index].float().reshape(shape)), "The damaged picture."),
+                Panel("answer", "grey", to_host(white[index].reshape(shape)), "How probable white is."),
+                Panel("truth", "grey", to_host(clean[index].float().reshape(shape)), "The picture before the damage."),
             )
             for index in range(min(QUERIES, len(clean)))
         )
@@ -39,7 +40,7 @@ def show_crbm(model: CRBM, learner: Learner, items: Mapping[str, Tensor]) -> Sho
         if pictured and shape is not None
         else parameter_panels(model),
         labels=("black", "white"),
-        probabilities=torch.stack([1 - white, white], -1).reshape(-1, 2).numpy(),
-        outcomes=clean.reshape(-1).long().numpy(),
+        probabilities=to_host(torch.stack([1 - white, white], -1).reshape(-1, 2)),
+        outcomes=to_host(clean.reshape(-1).long()),
         remark="Validation pictures, damaged: which pixels were white before?",
     )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.protocol.catalogue import integer
+from mrfstudio.engine.protocol.catalogue import choice, integer
 from mrfstudio.engine.registry import LEARNERS
 from mrfstudio.engine.training.density import Density, DensityLearner, contrast, density_of
 from mrfstudio.engine.training.learner import BatchContext, BatchResult
@@ -16,12 +16,13 @@ from mrfstudio.engine.training.learner import BatchContext, BatchResult
 
 @LEARNERS.register
 class Perceptron(DensityLearner):
-    """The loss of an item is max(0, score(best state found) - score(data)).
+    """The loss of an item is max(0, score(rival) - score(data)): items whose data score higher teach nothing.
 
-    The search begins at the most probable states without couplings (for a conditional RBM: its logistic regression),
-    takes Gibbs sweeps and keeps the best state it meets; items whose data score higher than that teach nothing. In a
-    machine the sweeps draw the hidden units and put the visible ones at their best: drawn ones lose by their noise,
-    the start stays the only rival, and learning against it alone fills pictures too much.
+    The search begins at the most probable states without couplings (for a conditional RBM: its logistic regression).
+    With the rival `last` it takes Gibbs sweeps, and the rival is where they end. With `best` it is the best state met,
+    and in a machine the sweeps draw the hidden units and put the visible ones at their best: drawn ones never score
+    above the start. A best state is a state without noise, so that a pixel which is white in a share p of like cases
+    comes to be answered white in that share; drawn rivals do not teach that.
     """
 
     name = "perceptron"
@@ -31,6 +32,7 @@ class Perceptron(DensityLearner):
     needs: ClassVar[tuple[str, ...]] = ("score", "sweep", "alone")
 
     steps: int = integer(10, "Gibbs sweeps of the search.", low=1, high=10_000, logarithmic=True)
+    rival: str = choice("best", ("best", "last"), "The best state that the search meets, or the one it ends in.")
 
     def batch(self, model: Any, batch: Any, state: Mapping[str, Tensor], context: BatchContext) -> BatchResult:
         seen = density_of(model, batch)
@@ -43,8 +45,12 @@ class Perceptron(DensityLearner):
 
     @torch.no_grad()
     def _search(self, seen: Density, context: BatchContext) -> Tensor:
-        """The best of all states that the chains meet, (B, V)."""
+        """The best of all states that the chains meet, or where they end, (B, V)."""
         here = best = seen.alone()
+        if self.rival == "last":
+            for step in range(self.steps):
+                here = seen.sweep(here, context.uniform(seen.draws, label=f"sweep {step}"))
+            return here
         highest = seen.score(best)
         for step in range(self.steps):
             here = seen.climb(here, context.uniform(seen.draws, label=f"sweep {step}"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mrfstudio.engine.files.model_file import ModelFileError, load_model
 from mrfstudio.engine.protocol.training import ParameterHistory, TensorHistory
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.runs.snapshots import parameter_path, steps
 
 FEWEST, MOST = 12, 60
@@ -74,7 +75,7 @@ def _read(folder: Path, step: int) -> dict[str, TensorSpread]:
     except ModelFileError:
         return {}
     spreads = {
-        name: spread_of(tensor.float().numpy()) for name, tensor in tensors.items() if tensor.is_floating_point()
+        name: spread_of(to_host(tensor.float())) for name, tensor in tensors.items() if tensor.is_floating_point()
     }
     return {name: spread for name, spread in spreads.items() if spread is not None}
 

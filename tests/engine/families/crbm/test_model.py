@@ -17,6 +17,7 @@ from mrfstudio.engine.families.crbm.max_margin import MaxMargin, best_hidden, jo
 from mrfstudio.engine.families.crbm.model import CRBM, ConditionalBoltzmann
 from mrfstudio.engine.families.rbm import density as machine_density
 from mrfstudio.engine.families.rbm.model import RBM, BoltzmannError
+from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.inference.mean_field import MeanField
 from mrfstudio.engine.registry import LEARNERS
 from mrfstudio.engine.tasks.evaluate import evaluate_model
@@ -245,6 +246,25 @@ def test_damage_is_seeded_and_of_the_asked_kind() -> None:
     assert hidden[:, -1, :].any()
     with pytest.raises(DataError, match="does not fit"):
         Noisy(damage="occlusion", patch=13).damaged(clean, "train")
+
+
+def test_a_finished_training_that_is_resumed_is_still_asked_as_it_was_learned(tmp_path: Path) -> None:
+    asked = {"hidden": 3, "epochs": 1.0, "count": 20, "validation": 5, "test": 5, "algorithm": "matrix-bp"}
+    for resume in (False, True):
+        train_command("crbm", "likelihood", "noisy", tmp_path / "a.safetensors", resume=resume, **asked)
+        assert open_model(tmp_path / "a.safetensors").decoder == "sum"
+
+
+def test_copies_damage_training_pictures_anew_and_leave_the_others_alone() -> None:
+    asked = {"count": 20, "validation": 5, "test": 5}
+    once, thrice = (Noisy(copies=copies, **asked).open() for copies in (1, 3))
+    clean, damaged = (thrice["train"][name].reshape(3, 20, -1) for name in ("images", "noisy_images"))
+    assert np.array_equal(clean[0], clean[1])
+    assert np.array_equal(clean[0], clean[2])
+    assert np.array_equal(damaged[0], once["train"]["noisy_images"].reshape(20, -1))
+    assert 0.05 < (damaged[1] != damaged[2]).mean() < 0.3  # both flip a tenth
+    for split in ("val", "test"):
+        assert np.array_equal(thrice[split]["noisy_images"], once[split]["noisy_images"])
 
 
 @pytest.mark.parametrize("learner", ["pseudolikelihood", "cd", "perceptron", "likelihood", "max-margin"])

@@ -220,6 +220,22 @@ def test_the_perceptron_keeps_the_best_state_it_meets_and_ignores_items_that_sco
     assert torch.allclose(found, gradients(model)[0])
 
 
+def test_the_perceptron_can_take_for_a_rival_where_its_sweeps_end() -> None:
+    """Ends of long chains are draws of the model, not its best states; those that score less than the data are mute."""
+    model = machine()
+    states, scores = (found.detach() for found in all_scores(model))
+    data = states[scores.argsort()[len(scores) // 2]]
+    context = BatchContext(seed=0, step=0, epoch=0, batch_size=4000, rows=slice(0, 4000))
+    seen = density_of(model, {"x": data.repeat(4000, 1)})
+    rivals = Perceptron(steps=30, rival="last")._search(seen, context)
+    found, chances = seen.score(rivals).detach(), torch.softmax(scores, 0)
+    assert found.mean().item() == pytest.approx(float(chances @ scores), abs=0.05)
+    gain = (scores - seen.score(seen.visible)[0].detach()).clamp_min(0)
+    result = Perceptron(steps=30, rival="last").batch(model, {"x": data.repeat(4000, 1)}, {}, context)
+    assert result.loss == pytest.approx(float(chances @ gain), abs=0.05)
+    assert 0 < result.scalars["violated"] < 1
+
+
 def test_the_search_in_a_machine_meets_the_best_answer_to_every_hidden_state() -> None:
     """Drawn visible units would not: of many, some always lie at their worse value."""
     generator = torch.Generator().manual_seed(1)
