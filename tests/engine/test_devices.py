@@ -152,10 +152,15 @@ ON_PICTURES = {"CutoutKernel", "RepairKernel"}
 """Their evidence is a picture in memory and their model stays on the CPU wherever sessions compute."""
 
 
-def test_no_kernel_and_no_learner_is_left_out() -> None:
-    tried = {type(each.values[1]).__name__ for each in pairs()}
-    assert {type(kernel).__name__ for kernel in _all_kernels()} - tried == ON_PICTURES
+UNTRAINED = {"photo-scores"}
+"""It learns from strokes, on the CPU as well, and not by a learner."""
+
+
+def test_no_kernel_no_learner_and_no_family_is_left_out() -> None:
+    tried = {id(each.values[1]) for each in pairs()}
+    assert {type(kernel).__name__ for kernel in _all_kernels() if id(kernel) not in tried} == ON_PICTURES
     assert {each.values[1].name for each in trainings()} == set(LEARNERS.names())  # type: ignore[attr-defined]
+    assert {str(each.values[0]).partition(",")[0] for each in trainings()} == set(MODELS.names()) - UNTRAINED
 
 
 # Learners -------------------------------------------------------------------------------------------------------------
@@ -219,6 +224,35 @@ def test_steps_wait_for_no_number_of_the_device() -> None:
         for path in sorted(folder.rglob("*.py"))
         if path not in declared
         for fault in waits(path.read_text(encoding="utf-8"))
+    ]
+    assert faults == []
+
+
+ON_THE_CPU = (
+    "data",  # files on disk
+    "files",
+    "families/patches",  # pictures in memory, as `ON_PICTURES`
+    "families/photographs",
+    "workspaces/photograph",
+    "session/exact_reference.py",  # models that were moved to the CPU
+    "inference/exact/contraction.py",  # these look at the device first
+    "inference/messages/flat.py",
+    "inference/messages/small_binary.py",
+    "inference/regions/objective.py",
+    "runtime",  # `to_host` itself, and what looks at the device first
+)
+
+
+def test_answers_move_to_the_host_in_one_place() -> None:
+    """`.numpy()` of a tensor that lies on a GPU fails: `to_host` moves it."""
+    engine = ROOT / "mrfstudio" / "engine"
+    declared = {Path(inspect.getfile(type(k))).parent for k in _all_kernels() if k.on_cpu}
+    faults = [
+        f"{path.relative_to(engine).as_posix()}: {call.lineno}"
+        for path in sorted(engine.rglob("*.py"))
+        if not path.relative_to(engine).as_posix().startswith(ON_THE_CPU) and path.parent not in declared
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Attribute) and call.attr == "numpy"
     ]
     assert faults == []
 

@@ -18,10 +18,14 @@ from mrfstudio.engine.registry import Parts
 
 @dataclass(frozen=True, eq=False)
 class TextLattice:
-    """A graph with a variable for each column, what was seen in its unary potentials; and the columns as written."""
+    """A graph with a variable for each column, what was seen in its unary potentials; and the columns as written.
+
+    `remark`: a sentence about what of the text the model does not know; empty where it knows everything.
+    """
 
     graph: FactorGraph
     columns: tuple[str, ...]
+    remark: str = ""
 
 
 Typed = Callable[[Any, str], TextLattice]

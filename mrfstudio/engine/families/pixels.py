@@ -23,6 +23,7 @@ from mrfstudio.engine.graphs.evidence import AnyEvidence
 from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.registry import ALGORITHMS, Parts
+from mrfstudio.engine.runtime.device import to_host
 
 Grey = NDArray[np.float32]
 
@@ -78,7 +79,7 @@ class Pixels:
 
     def histogram(self, beliefs: Tensor, pixel: tuple[int, int]) -> NDArray[np.float64]:
         """The probability of each of some equal parts of the grey scale, (parts,)."""
-        return np.asarray(beliefs[pixel].double().numpy())
+        return np.asarray(to_host(beliefs[pixel].double()))
 
     def drawn(self, model: Any, sampler: Algorithm, evidence: Any, state: State) -> Tensor:
         """What the chains of a sampler show, (chains, height, width); their hidden units are drawn, pixels are means.
@@ -103,7 +104,7 @@ class Pixels:
         """What turning each hidden unit on adds to the picture, (hidden, height, width)."""
         if not self.hidden(model):
             return np.zeros((0, *self.shape(model)), np.float32)
-        return np.ascontiguousarray(model.receptive_fields().float().numpy())
+        return np.ascontiguousarray(to_host(model.receptive_fields().float()))
 
 
 PIXELS: Parts[Pixels] = Parts("pixels")

@@ -384,8 +384,12 @@ class PhotographLook:
 
 @dataclass(frozen=True)
 class TextColumns:
-    """A text under which the hidden states of a model are shown: a column a letter or word, `states` rows."""
+    """A text under which the hidden states of a model are shown: a column a letter or word, `states` rows.
+
+    `remark`: what of the text the model does not know, in a sentence; empty where it knows everything.
+    """
 
     model: str
     columns: tuple[str, ...]
     states: int
+    remark: str = ""

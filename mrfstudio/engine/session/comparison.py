@@ -19,6 +19,7 @@ from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.protocol.commands import SetView
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import Comparison, LaneScore
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.document import frozen
 from mrfstudio.engine.session.exact_reference import ExactReference
 from mrfstudio.engine.session.lane_runner import LaneRunner
@@ -169,7 +170,7 @@ class _Beliefs:
         if len(tables) != len(groups):
             return None  # exact inference before its step
         two = [table[1:, 1:] for table, group in zip(tables, groups, strict=True) if group.order == 2]
-        flat = [table.reshape(-1).double().cpu().numpy() for table in two]
+        flat = [to_host(table.reshape(-1).double()) for table in two]
         return np.concatenate(flat) if flat else np.zeros(0)
 
 

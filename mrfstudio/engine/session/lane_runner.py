@@ -170,7 +170,7 @@ class LaneRunner:
             status = "iteration limit"
         if status == "running" and doubt is None:
             return status, algorithm.words(lane.state)
-        said = (algorithm.words(lane.state), *notices(lane.model, evidence, doubt))
+        said = (algorithm.words(lane.state), *notices(lane.model, evidence, doubt, algorithm.decides(lane.state)))
         if status != "running":
             said = (*said, self.workspace.remark(lane.model, evidence, lane.state))
         return status, " ".join(filter(None, said))

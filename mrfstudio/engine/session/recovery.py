@@ -57,6 +57,8 @@ class _KeptSession:
     origin: object
     log: list[Stamped]
     copied_at: float
+    fresh: bool
+    """Whether the journal says nothing without its own copy."""
     copied: bool = False
     """Whether the copy that its journal goes on from has been read back."""
     problem: str = ""
@@ -104,7 +106,9 @@ class RecoveryKeeper:
             self._seen.pop(workspace, None)
             self._fail(_not_kept(problem))
             return None
-        self._again_at, self._told = None, ""
+        self._again_at = None
+        if work is None and not any(each.problem for each in self._kept.values()):
+            self._told = ""  # it is written; of work under way that is not known yet
         return work
 
     def _kept_or_copied(self, workspace: str, session: Session, kept: _KeptSession | None) -> Work | None:
@@ -113,16 +117,23 @@ class RecoveryKeeper:
                 kept.journal.close()
             if self._folder is not None and not (self._folder / LOCK).exists():
                 self._folder = None
-            return self._copy(workspace, session, self._new_folder(workspace), 1)
+            folder = self._new_folder(workspace)
+            try:
+                return self._copy(workspace, session, folder, 1)
+            except Exception:
+                _remove(folder)  # the next try makes another one
+                raise
         if kept.origin is session.timeline.origin and not kept.problem and self._again_at is None:
             self._write(kept)
             if self._clock() < kept.copied_at + COPY_EVERY:
                 return None
-        fresh = kept.origin is not session.timeline.origin
+        other, needless = kept.origin is not session.timeline.origin, kept.journal.empty and not kept.copied
         kept.journal.close()
         newest = max((_number(path) for path in kept.folder.iterdir()), default=0)
-        copy = self._copy(workspace, session, kept.folder, newest + 1, fresh)
-        if not fresh:
+        copy = self._copy(workspace, session, kept.folder, newest + 1, other or (needless and kept.fresh))
+        if needless:  # while a disk is full every try leaves one behind
+            kept.journal.path.unlink(missing_ok=True)
+        if not other:
             return copy
         copy()  # at once: without it the new journal belongs to nothing
         return None
@@ -189,7 +200,7 @@ class RecoveryKeeper:
         header = {"workspace": workspace, "file": session.file, "fresh": fresh}
         journal = Journal(folder / f"{number}{JOURNAL}", header)
         timeline = session.timeline
-        kept = _KeptSession(session, folder, number, journal, timeline.origin, list(timeline.log), self._clock())
+        kept = _KeptSession(session, folder, number, journal, timeline.origin, list(timeline.log), self._clock(), fresh)
         self._kept[workspace] = kept
         return lambda: _write_copy(image, kept)
 

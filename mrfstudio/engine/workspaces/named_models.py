@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mrfstudio.engine.files.open_model import first_fitting, named_models, open_fitting
 from mrfstudio.engine.registry import Parts
-from mrfstudio.engine.runtime.device import placed
+from mrfstudio.engine.runtime.device import placed, to_host
 from mrfstudio.engine.workspaces.workspace import Workspace, digest
 
 
@@ -57,4 +57,4 @@ class NamedModels(Workspace):
         return next(iter(self._models), None) or first_fitting(self.part)
 
     def fingerprint(self, model: Any) -> str:
-        return digest(tensor.detach().cpu().numpy() for tensor in self.tensors(model).values())
+        return digest(to_host(tensor) for tensor in self.tensors(model).values())

@@ -24,6 +24,7 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.commands import ClampUnit, Command, SetImage
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import NO_HINT, GraphFrame
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.document import Document, LayerSpec, blank_document, frozen
 from mrfstudio.engine.session.label_pictures import LABEL_PICTURES, Beliefs, VisiblePart, label_pictures, thumbnail
 from mrfstudio.engine.session.painting import painted
@@ -265,7 +266,7 @@ class LabelWorkspace(Workspace):
         """Label probabilities (H, W, labels) float32, computed once for a view."""
         if "labels" not in view.kept:
             with torch.no_grad():
-                view.kept["labels"] = self.label_beliefs(view).to(torch.float32).cpu().numpy()
+                view.kept["labels"] = to_host(self.label_beliefs(view).to(torch.float32))
         beliefs: Beliefs = view.kept["labels"]
         return beliefs
 

@@ -83,4 +83,7 @@ def test_a_plan_ends_by_itself_and_not_at_the_limit_of_iterations(
     assert lane.status in ("running", "paused")
     assert lane.message.startswith(f"{SO_FAR} join-graph")
     session.apply(Step(20))
-    assert run(session)[-1].lanes[0].status == "converged"
+    lane = run(session)[-1].lanes[0]
+    assert lane.status == "converged"
+    assert lane.message.startswith("Join-graph: ")
+    assert ", error about 0." in lane.message

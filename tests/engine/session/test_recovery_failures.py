@@ -85,3 +85,49 @@ def test_the_only_copy_stays_where_the_disk_is_full(tmp_path: Path, monkeypatch:
     assert third.session("segment").document.same(painted)
     third.close()
     assert left_behind(tmp_path) == ()
+
+
+@pytest.mark.parametrize("what", ["journals", "copies"])
+def test_tries_on_a_full_disk_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """An hour of them would be a thousand files, on a disk that has no room."""
+    window = Window(tmp_path, segment_session())
+    window.do(STROKE)
+    before = files(tmp_path)
+    window.clock.now += recovery.COPY_EVERY
+    with monkeypatch.context() as while_full:
+        while_full.setattr(SessionImage, "write", full)
+        if what == "journals":
+            while_full.setattr(Journal, "_write", full)
+        with pytest.raises(StudioError, match="save it often"):
+            window.do(OTHER)
+        for _ in range(20):
+            window.clock.now += recovery.RETRY
+            window.look()
+        assert before <= files(tmp_path)
+        assert len(files(tmp_path) - before) <= (what == "copies")
+    window.clock.now += recovery.RETRY
+    window.look()
+    window.kill()
+    assert again(tmp_path).document.same(window.session.document)
+
+
+def test_a_session_that_begins_on_a_full_disk_leaves_no_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Window(tmp_path, segment_session())
+    with monkeypatch.context() as while_full:
+        while_full.setattr(Journal, "_write", full)
+        with pytest.raises(StudioError, match="save it often"):
+            window.do(STROKE)
+        for _ in range(5):
+            window.clock.now += recovery.RETRY
+            window.look()
+        assert not [path for path in tmp_path.glob("*/*") if path.is_dir()]
+    window.clock.now += recovery.RETRY
+    window.look()
+    window.kill()
+    assert again(tmp_path).document.same(window.session.document)
+
+
+def files(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}

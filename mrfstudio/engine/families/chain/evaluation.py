@@ -11,6 +11,7 @@ from torch import Tensor
 from mrfstudio.engine.data.dataset import Splits
 from mrfstudio.engine.families.chain.density import ChainDensity
 from mrfstudio.engine.families.chain.model import Chain
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.evaluation import Evaluation, evaluation
 from mrfstudio.engine.training.learner import TensorSource
 
@@ -54,7 +55,7 @@ def unigram_bits(model: Chain, splits: Splits, arrays: dict[str, Tensor]) -> flo
     chances = torch.bincount(_columns(train, splits["train"].get("lengths")), minlength=size).double() + 1
     log = (chances / chances.sum()).log2()
     given = arrays.get("lengths")
-    return -float(log[_columns(arrays["x"], None if given is None else given.numpy())].mean())
+    return -float(log[_columns(arrays["x"], None if given is None else to_host(given))].mean())
 
 
 def _columns(words: Tensor, lengths: np.ndarray | None) -> Tensor:

@@ -9,7 +9,7 @@ Emissions sum to one in both, so that Z_T depends on the length alone and log Z(
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 MOST_CONTEXTS = 4_000_000
 """Entries of the table of transitions: K^(L+1) grows quickly."""
+UNKNOWN = "?"
+"""What data of words write for every word that is rare."""
 FRAMES_TO_START = 5000
 """Sequences that the first means, or counts of neighbours, are taken from."""
 
@@ -142,13 +144,15 @@ class Chain(NamedTensors):
     def encoded(self, text: str) -> list[int]:
         """Text as numbers of words or letters; -1 where the chain does not know one and has no word for that."""
         place = {symbol: number for number, symbol in enumerate(self.symbols)}
-        unknown = place.get("?", -1) if self.settings.get("unit") == "words" else -1
-        pieces: Sequence[str] = text.lower().split() if self.settings.get("unit") == "words" else _letters(text, place)
-        return [place.get(piece, unknown) for piece in pieces]
+        unknown = place.get(UNKNOWN, -1) if self.settings.get("unit") == "words" else -1
+        return [place.get(piece, unknown) for piece in self.pieces(text)]
 
-
-def _letters(text: str, known: Mapping[str, int]) -> list[str]:
-    return [letter if letter in known else " " for letter in text.lower()]
+    def pieces(self, text: str) -> list[str]:
+        """The words or letters of a text as they are looked up: a letter that is not known counts as a space."""
+        if self.settings.get("unit") == "words":
+            return [word.lower() for word in text.split()]
+        known = set(self.symbols)
+        return [small if (small := letter.lower()) in known else " " for letter in text]
 
 
 def _left_right(states: int) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 from mrfstudio.engine.families.chain.density import sequences_of
 from mrfstudio.engine.families.chain.model import Chain
 from mrfstudio.engine.protocol.training import Panel
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import LARGEST_SIDE, QUERIES, ShownModel, showing, signed_panel
 
@@ -33,7 +34,7 @@ def show_chain(model: Chain, learner: Learner, items: Mapping[str, Tensor]) -> S
 def _query(model: Chain, columns: Tensor, chances: Tensor, length: int) -> tuple[Panel, ...]:
     """Panels of one sequence: columns (T,) or (T, D), and p(z_t | x) (T, K)."""
     end = min(length, COLUMNS)
-    states = Panel("states", "grey", chances[:end].T.float().numpy(), "A row a state; bright is probable.")
+    states = Panel("states", "grey", to_host(chances[:end].T.float()), "A row a state; bright is probable.")
     if not model.continuous:
         words = spelled(model, columns[:end])
         return (Panel("states", "grey", states.array, f"Under: {words}"),)
@@ -51,7 +52,7 @@ def spelled(model: Chain, words: Tensor) -> str:
 def _tables(model: Chain) -> tuple[Panel, ...]:
     panels = []
     if not model.continuous:
-        chances = model.words().exp()[:, :LARGEST_SIDE].float().numpy()
+        chances = to_host(model.words().exp()[:, :LARGEST_SIDE].float())
         shown = np.sqrt(chances / max(float(chances.max()), 1e-12))  # rare words would be black otherwise
         heading = "p(word | state): a row a state, a column a word" + (
             f" ({''.join(model.symbols)})" if 0 < len(model.symbols) <= 30 else ", the most frequent first"
@@ -66,8 +67,8 @@ def _tables(model: Chain) -> tuple[Panel, ...]:
     states = model.states
     # Of a higher order, the mean over the states further back: a table that can be looked at.
     mean = scores[(slice(0, states),) * model.order].reshape(-1, states, states).mean(0)
-    after = Panel("next state", "grey", mean.float().numpy(), "p(next state | state): a row a state.", "transitions")
+    after = Panel("next state", "grey", to_host(mean.float()), "p(next state | state): a row a state.", "transitions")
     first = Panel(
-        "first state", "grey", scores[(states,) * model.order][None].float().numpy(), "p(first state).", "transitions"
+        "first state", "grey", to_host(scores[(states,) * model.order][None].float()), "p(first state).", "transitions"
     )
     return *panels, after, first

@@ -23,6 +23,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
 from mrfstudio.engine.protocol.catalogue import choice, number, text
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.registry import MODELS
+from mrfstudio.engine.runtime.device import to_host
 
 if TYPE_CHECKING:
     from mrfstudio.engine.training.learner import TrainingData
@@ -179,7 +180,7 @@ def tied(
     variables with the same number of states. `hidden` are variables that data do not give.
     """
     packing, parts, weights = graph.packing, [], 0
-    owner = packing.owners(torch.device("cpu")).numpy()
+    owner = to_host(packing.owners(torch.device("cpu")))
     state = np.concatenate([np.repeat(np.arange(block.states), block.count) for block in packing.blocks])
     groups_of = owner if unary == "free" else -graph.cardinalities[owner]
     _, unary_index = np.unique(np.stack([groups_of, state]), axis=1, return_inverse=True)
@@ -253,7 +254,7 @@ class FactorGraphField(ModelPlan):
         groups = []
         for scopes, positions in zip(hyperparameters["scopes"], hyperparameters["positions"], strict=True):
             scope = torch.tensor(scopes).T.contiguous()
-            shape = tuple(int(k) for k in cards[scope[:, 0].numpy()])
+            shape = tuple(int(k) for k in cards[to_host(scope[:, 0])])
             groups.append(FactorGroup(torch.zeros((*shape, scope.shape[1])), scope, torch.tensor(positions)))
         graph = FactorGraph(cards, groups)
         hidden = hyperparameters.get("hidden", ())

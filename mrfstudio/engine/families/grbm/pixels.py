@@ -14,6 +14,7 @@ from mrfstudio.engine.families.grbm.gibbs import pixels_given
 from mrfstudio.engine.families.grbm.model import GRBM
 from mrfstudio.engine.families.pixels import Grey, Pixels, pixels
 from mrfstudio.engine.graphs.evidence import GaussianEvidence
+from mrfstudio.engine.runtime.device import to_host
 
 BINS = 64
 """Parts of the grey scale in the histogram of a pixel."""
@@ -45,7 +46,7 @@ class GaussianPixels(Pixels):
         edges = torch.linspace(0, 1, BINS + 1, dtype=torch.float64)
         below = torch.special.ndtr((edges - mean) / variance.sqrt())
         below[0], below[-1] = 0.0, 1.0  # what lies beyond black and white is shown there
-        return np.asarray(below.diff().numpy())
+        return np.asarray(to_host(below.diff()))
 
     def drawn(self, model: GRBM, sampler: Any, evidence: Any, state: Any) -> Tensor:
         """The means of pixels given the hidden units of each chain."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from mrfstudio.engine.families.grbm.model import GRBM, pictures_of
 from mrfstudio.engine.families.rbm.showing import field_panels, filled_in, hole_panels, holes
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import QUERIES, ShownModel, showing
 
@@ -29,7 +30,7 @@ def show_grey(model: GRBM, learner: Learner, items: Mapping[str, Tensor]) -> Sho
         queries=hole_panels(truth, unknown, mean, deviation),
         pictures=field_panels(model.receptive_fields()),
         labels=("darker", "lighter"),
-        probabilities=torch.stack([1 - lighter, lighter], -1)[unknown].numpy(),
-        outcomes=(truth > middle)[unknown].long().numpy(),
+        probabilities=to_host(torch.stack([1 - lighter, lighter], -1)[unknown]),
+        outcomes=to_host((truth > middle)[unknown].long()),
         remark="Validation pictures with holes. Marginals and calibration: is a pixel darker or lighter than the mean?",
     )

@@ -16,6 +16,7 @@ from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.training import Panel
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner, derive_seed
 from mrfstudio.engine.training.showing import LARGEST_SIDE, QUERIES, ShownModel, showing, signed_panel
 
@@ -33,8 +34,8 @@ def show_ising(model: IsingField, learner: Learner, items: Mapping[str, Tensor])
         queries=_queries(model, states[:QUERIES], unknown[:QUERIES], up[:QUERIES]),
         pictures=_parameters(model),
         labels=("-1", "+1"),
-        probabilities=torch.stack([1 - up, up], -1)[unknown].numpy(),
-        outcomes=states[unknown].numpy(),
+        probabilities=to_host(torch.stack([1 - up, up], -1)[unknown]),
+        outcomes=to_host(states[unknown]),
         remark="Validation samples: how probable is +1 for spins that are hidden, given the others?",
     )
 
@@ -62,9 +63,9 @@ def _queries(model: IsingField, states: Tensor, unknown: Tensor, up: Tensor) -> 
     given = torch.where(unknown, torch.full_like(spins, np.nan), spins)
     return tuple(
         (
-            Panel("given", "masked", given[index].reshape(shape).numpy(), "Spins that are seen: white is +1."),
-            Panel("answer", "grey", up[index].reshape(shape).numpy(), "How probable +1 is."),
-            Panel("truth", "grey", spins[index].reshape(shape).numpy(), "The sample."),
+            Panel("given", "masked", to_host(given[index].reshape(shape)), "Spins that are seen: white is +1."),
+            Panel("answer", "grey", to_host(up[index].reshape(shape)), "How probable +1 is."),
+            Panel("truth", "grey", to_host(spins[index].reshape(shape)), "The sample."),
         )
         for index in range(len(states))
     )

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from mrfstudio.engine.families.mixture.model import FlowMixture, points_of
 from mrfstudio.engine.protocol.training import Panel, PlanePicture
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import ShownModel, moving, showing
 
@@ -56,10 +57,10 @@ def draw_mixture(model: FlowMixture, learner: Learner, items: Mapping[str, Tenso
         (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
         density=density,
         shares=shares,
-        samples=drawn.numpy(),
-        sample_components=which.numpy(),
-        points=points.numpy(),
-        responsibilities=claimed.numpy(),
+        samples=to_host(drawn),
+        sample_components=to_host(which),
+        points=to_host(points),
+        responsibilities=to_host(claimed),
     )
 
 
@@ -80,7 +81,7 @@ def by_component(
     joint = model.log_joint(cells)
     shares = torch.softmax(joint, 1).T.reshape(-1, side, side)
     density = torch.logsumexp(joint, 1).exp().reshape(side, side)
-    return shares.numpy(), density.numpy()
+    return to_host(shares), to_host(density)
 
 
 def _unit(values: NDArray[np.float32]) -> NDArray[np.float32]:

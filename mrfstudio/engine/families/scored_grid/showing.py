@@ -11,6 +11,7 @@ from mrfstudio.engine.families.scored_grid.evaluation import ITERATIONS, log_bel
 from mrfstudio.engine.families.scored_grid.field import UNLABELLED
 from mrfstudio.engine.families.scored_grid.model import ScoredGrid, labels_of, pictures_of
 from mrfstudio.engine.protocol.training import Panel
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import QUERIES, ShownModel, parameter_panels, showing
 
@@ -21,8 +22,8 @@ def show_scored_grid(model: ScoredGrid, learner: Learner, items: Mapping[str, Te
     pictures, truth = pictures_of(items), labels_of(items, model.labels)
     field = model.field(pictures).detach()
     iterations = int(getattr(learner, "iterations", ITERATIONS))
-    beliefs = log_beliefs(field, iterations)[0].exp().float().numpy()
-    alone = field.node.softmax(-1).float().numpy()
+    beliefs = to_host(log_beliefs(field, iterations)[0].exp().float())
+    alone = to_host(field.node.softmax(-1).float())
     right, _ = field.walls()
     # Panels of beliefs and of labels are drawn with the colours of three labels.
     kinds = ("belief", "truth") if model.labels == 3 else ("grey", "grey")
@@ -37,20 +38,20 @@ def show_scored_grid(model: ScoredGrid, learner: Learner, items: Mapping[str, Te
 
     queries = tuple(
         (
-            Panel("given", "grey", pictures[i].mean(0).numpy(), "The picture."),
+            Panel("given", "grey", to_host(pictures[i].mean(0)), "The picture."),
             Panel("network", kinds[0], shown(alone[i]), "The most probable labels by node scores alone."),
             Panel("answer", kinds[0], shown(beliefs[i]), f"The same after {iterations} iterations of the field."),
-            Panel("truth", kinds[1], labelled(truth[i].numpy()), "The labels that were hidden."),
+            Panel("truth", kinds[1], labelled(to_host(truth[i])), "The labels that were hidden."),
         )
         for i in range(min(QUERIES, len(truth)))
     )
-    known = (truth != UNLABELLED).reshape(-1).numpy()
+    known = to_host((truth != UNLABELLED).reshape(-1))
     low, high = float(right.min()), float(right.max())
     walls = tuple(
         Panel(
             f"walls {i + 1}",
             "grey",
-            ((right[i] - low) / max(high - low, 1e-9)).float().numpy(),
+            to_host(((right[i] - low) / max(high - low, 1e-9)).float()),
             "How much a pixel and its right neighbour want equal labels: dark is a wall.",
             "walls",
         )
@@ -61,6 +62,6 @@ def show_scored_grid(model: ScoredGrid, learner: Learner, items: Mapping[str, Te
         pictures=(*walls, *parameter_panels(model)),
         labels=tuple(str(k) for k in range(model.labels)),
         probabilities=beliefs.reshape(-1, model.labels)[known],
-        outcomes=truth.reshape(-1).numpy()[known],
+        outcomes=to_host(truth.reshape(-1))[known],
         remark="Validation pictures: which label has each pixel?",
     )

@@ -11,6 +11,7 @@ from torch import Tensor
 from mrfstudio.engine.families.transport.learner import Sinkhorn
 from mrfstudio.engine.families.transport.model import Generator, points_in
 from mrfstudio.engine.protocol.training import Panel, PlanePicture
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.training.learner import Learner
 from mrfstudio.engine.training.showing import QUERIES, ShownModel, moving, showing
 
@@ -44,9 +45,9 @@ def draw_generator(model: Generator, learner: Learner, items: Mapping[str, Tenso
         (float(low[0]), float(low[1]), float(high[0]), float(high[1])),
         density=_smoothed(made, low, high, side),
         shares=np.zeros((0, side, side), np.float32),
-        samples=made.numpy(),
+        samples=to_host(made),
         sample_components=np.zeros(len(made), np.int64),
-        points=data.numpy(),
+        points=to_host(data),
         responsibilities=np.zeros((len(data), 0), np.float32),
         lines=carried(model, learner, data[:CARRIED], made[:CARRIED]),
     )
@@ -64,7 +65,7 @@ def carried(model: Generator, learner: Learner, data: Tensor, made: Tensor) -> n
     found, _ = learner.plan(model, data, made)
     share = found.plan.T / found.plan.T.sum(1, keepdim=True)
     start, end = (share > 0.05).nonzero(as_tuple=True)
-    return torch.cat([made[start], data[end], share[start, end][:, None]], 1).numpy()
+    return to_host(torch.cat([made[start], data[end], share[start, end][:, None]], 1))
 
 
 def _smoothed(points: Tensor, low: Tensor, high: Tensor, side: int) -> np.ndarray:
@@ -73,7 +74,7 @@ def _smoothed(points: Tensor, low: Tensor, high: Tensor, side: int) -> np.ndarra
     width = float(high[0] - low[0]) / 40
     across = torch.exp(-0.5 * ((low[0] + steps * (high[0] - low[0]) - points[:, :1]) / width).square())
     up = torch.exp(-0.5 * ((low[1] + steps * (high[1] - low[1]) - points[:, 1:]) / width).square())
-    return (up.T @ across / (len(points) * 2 * np.pi * width**2)).numpy()
+    return to_host(up.T @ across / (len(points) * 2 * np.pi * width**2))
 
 
 def _squares(made: Tensor) -> ShownModel:
@@ -82,7 +83,8 @@ def _squares(made: Tensor) -> ShownModel:
     if side * side != made.shape[1]:
         return ShownModel(remark="Points of more than two dimensions are not drawn.")
     drawn = made[: 4 * QUERIES].reshape(-1, side, side).clamp(0, 1)
+    pictures = to_host(drawn)
     panels = tuple(
-        Panel(f"{n + 1}", "grey", square.numpy(), "A generated picture.", "generated") for n, square in enumerate(drawn)
+        Panel(f"{n + 1}", "grey", square, "A generated picture.", "generated") for n, square in enumerate(pictures)
     )
     return ShownModel(pictures=panels, remark="Generated pictures.")

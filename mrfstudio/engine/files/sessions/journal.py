@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,23 +50,30 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
         """Begin a file; `header` is its first line."""
-        self._path = path
         self._file = open(path, "xb")  # noqa: SIM115 - open while the session is worked on
         self._about = os.fstat(self._file.fileno())
-        self._write(header)
+        self.path, self.empty = Path(path), True
+        """Empty: no change has been added."""
+        try:
+            self._write(header)
+        except OSError:
+            self.close()
+            self.path.unlink(missing_ok=True)  # else a full disk gets one more with each try
+            raise
 
     def add(self, change: Change) -> None:
         """Append a change. It is the system's when this returns, and outlives the program."""
         arrays: dict[str, np.ndarray] = {}
         log = [{"after": each.iteration, **encoded(each.command, arrays)} for each in change.added]
         packed = {name: _packed(array) for name, array in arrays.items()}
+        self.empty = False  # also a part of a line is more than nothing
         self._write({"keep": change.keep, "newest": change.newest, "log": log, "arrays": packed})
 
     @property
     def present(self) -> bool:
         """Whether its file is still where it was: a removed one would take every line and keep none."""
         try:
-            return os.path.samestat(os.stat(self._path), self._about)
+            return os.path.samestat(os.stat(self.path), self._about)
         except OSError:
             return False
 

@@ -18,6 +18,7 @@ from mrfstudio.engine.inference.messages.binary_pairwise import LogRatios
 from mrfstudio.engine.inference.messages.reweighted import Exponents
 from mrfstudio.engine.inference.messages.tree_reweighted import TreeReweighted
 from mrfstudio.engine.inference.messages.tree_reweighted import exponents_of as tree_exponents
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.workspaces.workspace import LaneView
 
 Binary = LogRatios | MessageOdds
@@ -44,9 +45,9 @@ def log_messages(graph: FactorGraph, state: State, entries: np.ndarray) -> np.nd
         axis, rest = np.divmod(entries, 2 * half)
         ratio = ratios_of(graph, state)[torch.from_numpy(axis * half + rest % half)].double()
         signed = torch.where(torch.from_numpy(rest >= half), ratio, -ratio)
-        return torch.nn.functional.logsigmoid(signed).numpy()
+        return to_host(torch.nn.functional.logsigmoid(signed))
     if isinstance(state, Messages) and state.messages.shape == (graph.packing.message_size,):
-        return state.messages[torch.from_numpy(entries)].double().numpy()
+        return to_host(state.messages[torch.from_numpy(entries)].double())
     return None
 
 
@@ -54,7 +55,7 @@ def message_change(graph: FactorGraph, now: State, before: State | None) -> tupl
     """The largest change of a probability of each message: by edge (m, 2) and by star (k,), float32."""
     if isinstance(now, LogRatios) and isinstance(before, LogRatios) and now.ratios.shape == before.ratios.shape:
         change = (torch.sigmoid(now.ratios) - torch.sigmoid(before.ratios)).abs()
-        return change.view(2, -1).t().to(torch.float32).cpu().numpy().copy(), np.zeros(0, np.float32)
+        return to_host(change.view(2, -1).t().to(torch.float32)).copy(), np.zeros(0, np.float32)
     new = probabilities(graph, now)
     old = None if before is None else probabilities(graph, before)
     if new is None or old is None or new.shape != old.shape:
@@ -66,7 +67,7 @@ def by_link(graph: FactorGraph, flat: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """The largest of each message's entries: by edge (m, 2) and by star (k,), float32."""
     edges, stars = [np.zeros((0, 2), np.float32)], [np.zeros(0, np.float32)]
     for blocks in graph.packing.by_message(flat):
-        largest = torch.stack([block.amax(0) for block in blocks], 1).to(torch.float32).cpu().numpy()
+        largest = to_host(torch.stack([block.amax(0) for block in blocks], 1).to(torch.float32))
         if len(blocks) == 2:
             edges.append(largest)
         else:
@@ -83,7 +84,7 @@ def likeliest(graph: FactorGraph, state: State) -> np.ndarray | None:
     for blocks in graph.packing.by_message(flat):
         for block in blocks:
             largest, where = block.max(0)
-            found.append(torch.stack([where.to(torch.float32), largest.to(torch.float32)], 1).cpu().numpy())
+            found.append(to_host(torch.stack([where.to(torch.float32), largest.to(torch.float32)], 1)))
     return np.concatenate(found)[links_of(graph).messages]
 
 
@@ -146,7 +147,7 @@ def local_potential(view: LaneView, variable: int) -> np.ndarray:
     if isinstance(view.algorithm, AlphaBP):
         local = local_of(view.algorithm, graph, view.evidence)
     places = graph.packing.entries(np.array([variable]), int(graph.cardinalities[variable]))[:, 0]
-    return local[torch.from_numpy(places)].double().cpu().numpy()
+    return to_host(local[torch.from_numpy(places)].double())
 
 
 def said_to(view: LaneView, variable: int, asking: int) -> dict[tuple[int, int], np.ndarray]:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.workspaces.workspace import LaneView
 
 
@@ -22,7 +23,7 @@ def neighbour_beliefs(view: LaneView) -> np.ndarray:
     with torch.no_grad():
         tables = view.algorithm.factor_beliefs(graph, view.evidence, view.state)
     for group, beliefs in zip(graph.groups, tables, strict=False):
-        scopes, table = group.scopes.cpu().numpy(), beliefs.cpu().numpy()
+        scopes, table = to_host(group.scopes), to_host(beliefs)
         for axis in range(group.order - 1):
             first, second = scopes[axis], scopes[axis + 1]
             pairs = table.sum(tuple(other for other in range(group.order) if other not in (axis, axis + 1)))

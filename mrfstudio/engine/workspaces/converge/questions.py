@@ -35,6 +35,7 @@ from mrfstudio.engine.protocol.answers import Guarantee, GuaranteedAlphas, Sigma
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import NO_HINT
 from mrfstudio.engine.protocol.requests import NotYet
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.lanes import Lane
 from mrfstudio.engine.session.session import Session
 from mrfstudio.engine.workspaces.converge.messages import owners, probabilities
@@ -223,7 +224,7 @@ def _consecutive(session: Session, lane: Lane) -> list[State]:
 def _oscillations(graph: FactorGraph, states: list[State]) -> tuple[Oscillation, np.ndarray]:
     """What the messages do, link by link, and their periods (links,) int16."""
     read = [probabilities(graph, state) for state in states]
-    history = [each.cpu().numpy() for each in read if each is not None]
+    history = [to_host(each) for each in read if each is not None]
     if not history or len(history) < len(states):
         nothing = np.zeros(0)
         still = np.zeros(len(links_of(graph).messages), np.int16)

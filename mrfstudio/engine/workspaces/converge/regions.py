@@ -10,6 +10,7 @@ from torch import Tensor
 
 from mrfstudio.engine.inference.regions.on_regions import OnRegions
 from mrfstudio.engine.inference.regions.tables import RegionTables
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.document import frozen
 from mrfstudio.engine.workspaces.workspace import LaneView
 
@@ -60,7 +61,7 @@ def _gaps(tables: RegionTables, beliefs: Tensor) -> np.ndarray:
     held = beliefs.index_select(-1, tables.of_children.to(beliefs.device))
     squares = (tables.to_children(beliefs) - held).square()
     parts = [block.sum(-1) for block in tables.by_message(squares)]
-    return (torch.cat(parts) if parts else squares).float().cpu().numpy()
+    return to_host((torch.cat(parts) if parts else squares).float())
 
 
 def _beliefs(tables: RegionTables, beliefs: Tensor) -> np.ndarray:
@@ -70,6 +71,6 @@ def _beliefs(tables: RegionTables, beliefs: Tensor) -> np.ndarray:
     first = 0
     for block, values in zip(tables.blocks, tables.by_block(beliefs), strict=True):
         if block.entries <= MOST_ENTRIES:
-            found[tables.order[first : first + block.count], : block.entries] = values.float().cpu().numpy()
+            found[tables.order[first : first + block.count], : block.entries] = to_host(values.float())
         first += block.count
     return found

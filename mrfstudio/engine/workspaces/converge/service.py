@@ -193,7 +193,7 @@ class ConvergeService(Service):
         if before is not None:
             self._text.playing = before.playing
             self._text.set_speed(before.speed)
-        return TextColumns(asked.model, found.columns, int(found.graph.cardinalities[0]))
+        return TextColumns(asked.model, found.columns, int(found.graph.cardinalities[0]), found.remark)
 
     def _show(
         self, space: GraphWorkspace, model: str, algorithm: Chosen, document: Document, beside: Sequence[Chosen] = ()

@@ -17,6 +17,7 @@ from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.answers import FoundLoop, Suspect, Suspects, Tip, Trial
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.lanes import compatible, make_algorithm
 from mrfstudio.engine.workspaces.converge.messages import message_change
 from mrfstudio.engine.workspaces.converge.picking import LARGE
@@ -107,7 +108,7 @@ def energy_shares(view: LaneView) -> tuple[np.ndarray, np.ndarray]:
         theta = torch.where(belief > 0, group.tables.double(), torch.zeros_like(belief, dtype=torch.float64))
         each = (belief.double() * theta + torch.special.entr(belief.double())).sum(tuple(range(group.order)))
         mine = links.where[:, 0] == number
-        factors[mine] = each.cpu().numpy()[links.where[mine, 1]]
+        factors[mine] = to_host(each)[links.where[mine, 1]]
     assert isinstance(view.evidence, Evidence)
     local = graph.unpack(graph.local_potentials(view.evidence))
     degrees = np.bincount(links.variables, minlength=graph.variables)

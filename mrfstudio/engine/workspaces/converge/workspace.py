@@ -25,6 +25,7 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.commands import Command, GraphCommand, SetEvidence, SetImage
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import NO_HINT, GraphFrame
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.apply_to_graph import applied_to_graph
 from mrfstudio.engine.session.document import Document, LayerSpec, blank_document, frozen
 from mrfstudio.engine.session.label_pictures import VisiblePart, histogram
@@ -363,7 +364,7 @@ def _names_of(described: list[dict[str, Any]] | None, graph: FactorGraph) -> Nam
 
 def _degrees(graph: FactorGraph) -> np.ndarray:
     """Factors of order 2 and more at each variable, (n,) int32."""
-    scopes = [group.scopes.cpu().numpy().ravel() for group in graph.groups]
+    scopes = [to_host(group.scopes).ravel() for group in graph.groups]
     flat = np.concatenate(scopes) if scopes else np.zeros(0, np.int64)
     return np.bincount(flat, minlength=graph.variables).astype(np.int32)
 
@@ -371,10 +372,10 @@ def _degrees(graph: FactorGraph) -> np.ndarray:
 def _graph_arrays(graph: FactorGraph) -> dict[str, np.ndarray]:
     """Everything that makes a graph, by name."""
     arrays = {"cardinalities": graph.cardinalities, "labels": np.array(graph.labels)}
-    arrays["unary"] = graph.unary.cpu().numpy()
+    arrays["unary"] = to_host(graph.unary)
     for number, group in enumerate(graph.groups):
         for part in ("tables", "scopes", "positions"):
-            arrays[f"{part} {number}"] = getattr(group, part).cpu().numpy()
+            arrays[f"{part} {number}"] = to_host(getattr(group, part))
     return arrays
 
 

@@ -29,6 +29,7 @@ from mrfstudio.engine.protocol.requests.inpaint import (
     ShowUnits,
 )
 from mrfstudio.engine.registry import SERVICES
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.session import Session
 from mrfstudio.engine.workspaces.inpaint import pictures as grey_pictures
 from mrfstudio.engine.workspaces.inpaint.workspace import InpaintWorkspace
@@ -201,7 +202,7 @@ def drawn_by(model: Any, count: int, seed: int) -> NDArray[np.uint8]:
         state = sampler.init(model, evidence)
         for _ in range(SWEEPS):
             state = sampler.step(model, evidence, state)
-        pictures = sampler.samples(model, evidence, state).float().cpu().numpy()
+        pictures = to_host(sampler.samples(model, evidence, state).float())
     return np.rint(np.clip(pictures, 0, 1) * 255).astype(np.uint8)
 
 

@@ -17,6 +17,7 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.inference.samplers.gibbs import Gibbs
 from mrfstudio.engine.protocol.commands import AddNoise, ClampUnit, Command, SetImage
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.document import GREY, STRENGTH, Document, LayerSpec, frozen
 from mrfstudio.engine.session.label_pictures import THUMBNAIL, VisiblePart
 from mrfstudio.engine.session.painting import painted
@@ -221,4 +222,4 @@ def _noisy(document: Document, command: AddNoise) -> Document:
 
 def _array(tensor: Tensor) -> Grey:
     """The same (…, n) as float32 on the CPU."""
-    return np.asarray(tensor.detach().to(torch.float32).cpu().numpy())
+    return np.asarray(to_host(tensor.detach().to(torch.float32)))

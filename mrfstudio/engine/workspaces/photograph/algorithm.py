@@ -114,6 +114,10 @@ class StrokeEvidence(AnyEvidence):
         return self._cutouts[settings, rule]
 
 
+MOST_SAID = 1e6
+"""Nats and weights beyond which nothing changes; far larger ones would leave the range of 32 bits."""
+
+
 class PhotographAlgorithm(Algorithm):
     """Parameters of a cut-out; each is one of `CutoutSettings`."""
 
@@ -133,19 +137,30 @@ class PhotographAlgorithm(Algorithm):
         USUAL.colour_cap,
         "Most that a pixel's colour alone can say for a label.",
         low=0.0,
+        high=MOST_SAID,
         unit="nats",
         slider_high=10.0,
     )
     distance_weight: float = number(
-        USUAL.distance_weight, "How much the way along the picture to a stroke says.", low=0.0, slider_high=20.0
+        USUAL.distance_weight,
+        "How much the way along the picture to a stroke says.",
+        low=0.0,
+        high=MOST_SAID,
+        slider_high=20.0,
     )
     walls: float = number(
-        USUAL.walls, "How much edges of colours are walls for that way.", low=0.0, slider_high=4.0, advanced=True
+        USUAL.walls,
+        "How much edges of colours are walls for that way.",
+        low=0.0,
+        high=MOST_SAID,
+        slider_high=4.0,
+        advanced=True,
     )
     islands: float = number(
         USUAL.islands,
         "How much a label loses in parts that none of its strokes touches; what lies around loses nothing.",
         low=0.0,
+        high=MOST_SAID,
         slider_high=20.0,
         advanced=True,
     )

@@ -19,6 +19,7 @@ from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.protocol.commands import WIDEST_GAP, AddNoise, CloseGaps, Command, Thin
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.frames import NO_HINT
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.document import Document, LayerSpec, frozen
 from mrfstudio.engine.session.label_pictures import VisiblePart
 from mrfstudio.engine.workspaces.named_models import NamedModels
@@ -122,7 +123,7 @@ class SegmentWorkspace(NamedModels, LabelWorkspace):
         """`labels`: probability by name; `clones`: (number, probability) of CONTOUR, the most probable first."""
         row, column = pixel
         labels = self.labels(view)[row, column]
-        clones = view.beliefs[row, column, : contours_of(view.model).clones(view.model)].numpy()
+        clones = to_host(view.beliefs[row, column, : contours_of(view.model).clones(view.model)])
         order = np.argsort(-clones, kind="stable")[:LISTED]
         return {
             "pixel": pixel,
@@ -175,7 +176,7 @@ def _entries(view: LaneView) -> int:
 
 def _clones(view: LaneView, labels: NDArray[np.float32]) -> NDArray[np.int16]:
     """The most probable clone of each pixel decoded as CONTOUR, else -1, (H, W)."""
-    best = view.beliefs[..., : contours_of(view.model).clones(view.model)].argmax(-1).numpy()
+    best = to_host(view.beliefs[..., : contours_of(view.model).clones(view.model)].argmax(-1))
     return np.where(labels.argmax(-1) == CONTOUR, best, -1).astype(np.int16)
 
 
@@ -187,4 +188,4 @@ def _change(view: LaneView) -> NDArray[np.float32] | None:
     if now is None or before is None or now.ndim != 3 or now.shape != before.shape or now.shape[2] != height * width:
         return None  # an algorithm without messages on the grid
     change = (now - before).abs_().amax(1) / now.shape[1]
-    return np.asarray(change.reshape(-1, height, width).to(torch.float32).cpu().numpy())
+    return np.asarray(to_host(change.reshape(-1, height, width).to(torch.float32)))

@@ -64,3 +64,26 @@ def test_steps_of_a_directed_chain_of_third_order_are_sums_over_its_factors() ->
 def test_nothing_typed_is_refused() -> None:
     with pytest.raises(ChainError, match="type a few letters"):
         typed(shipped("letters"), "")
+
+
+def test_what_a_chain_does_not_know_is_told_and_columns_stay_those_of_the_text() -> None:
+    model = shipped("letters")
+    assert typed(model, "The cat").remark == ""
+    found = typed(model, "café İ日本")  # a capital that has two letters when small
+    assert found.graph.variables == len(found.columns) == 8
+    assert found.remark == "This model does not know é İ 日 本: what it does not know is read as a space."
+    assert model.encoded("é") == model.encoded(" ")
+    assert "1 2 3 4 5 and 2 more:" in typed(model, "1234567").remark
+
+
+@pytest.mark.parametrize(("symbols", "read"), [(["?", "cat"], "a rare word"), (["dog", "cat"], "left open")])
+def test_words_that_a_chain_does_not_know_are_told(symbols: list[str], read: str) -> None:
+    data = TrainingData(
+        TensorSource(x=torch.tensor([[0, 1, 0, 0, 1]])), constants={"symbols": symbols, "unit": "words"}
+    )
+    model = ChainPlan(states=2, start="noise").build_for(data, 0)
+    assert typed(model, "Cat cat").remark == ""
+    found = typed(model, "cat mouse ?")
+    assert found.columns == ("cat", "mouse", "?")
+    assert found.remark.startswith("This model does not know mouse ?: ")
+    assert read in found.remark
