@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QDockWidget, QScrollArea, QWidget
 from shiboken6 import isValid
@@ -84,6 +84,8 @@ class SymbolLight(QObject):
             if isValid(frame):
                 frame.hide()
                 frame.deleteLater()
+        # A form that was just filled has rows of no height until its layout runs: they could not be seen.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         places = dict.fromkeys(_seen(widget) for widget in _standing(around, pointed)) if pointed.symbol else {}
         self.frames = [LitFrame(place, pointed.symbol) for place in places if place is not None]
         return bool(self.frames)

@@ -8,7 +8,7 @@ import re
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from mrfstudio.assets import asset, doc
@@ -47,8 +47,10 @@ def test_every_number_that_a_page_or_lesson_writes_is_a_parameter() -> None:
 def test_in_segment_every_symbol_lights_something(studio: Studio) -> None:
     for symbol in SYMBOLS:  # plots and the form of parameters come after the first picture
         studio.qtbot.waitUntil(lambda symbol=symbol: lit(studio, symbol, "d")[0])
-    _, places = lit(studio, "control", "d")
-    assert [place.property("topic") for place in places] == ["parameter/damping"]
+    # the form is filled anew when the first frame names its algorithm; until then the form as a whole lights
+    studio.qtbot.waitUntil(
+        lambda: [place.property("topic") for place in lit(studio, "control", "d")[1]] == ["parameter/damping"]
+    )
     assert lit(studio, "energy")[1] == [studio.segment.curves.curves.plots["log_partition"]]
     assert lit(studio, "hidden")[1] == [studio.segment.panel.layers.boxes["clone"]]
     assert lit(studio, "belief")[1] == []  # that is on the canvas
@@ -102,6 +104,23 @@ def test_what_is_scrolled_away_is_scrolled_to_and_what_is_folded_lights_its_fold
     assert light.show(window, Pointed("control", "d"))
     assert light.frames[0].parentWidget() is group
     assert not light.show(window, Pointed("belief"))
+
+
+def test_a_row_that_was_just_added_lights_at_its_whole_height(qtbot: QtBot, theme: Theme) -> None:
+    area, inside = QScrollArea(), QWidget()
+    area.setWidgetResizable(True)
+    column = QVBoxLayout(inside)
+    area.setWidget(inside)
+    shown(qtbot, area, 200, 100)
+    rows = [QLabel(f"row {index}", inside) for index in range(30)]
+    for row in rows:
+        column.addWidget(row)
+        row.show()
+    set_topic(rows[-1], "parameter/damping")
+    light = SymbolLight(area)
+    assert light.show(area, Pointed("control", "d"))
+    assert light.frames[0].parentWidget() is rows[-1]
+    assert light.frames[0].height() >= rows[-1].sizeHint().height()
 
 
 def test_the_keyboard_goes_from_symbol_to_symbol(qtbot: QtBot, theme: Theme) -> None:
