@@ -35,6 +35,12 @@ def without_paths(described: dict[str, Any], workspace: Workspace) -> dict[str, 
     return {**_renamed(described, short), "models": sums}
 
 
+def named_by_graph(described: dict[str, Any]) -> dict[str, Any]:
+    """The description of a graph that was made here: its lanes keep the name of a file that was open before it."""
+    name = described["origin"]["name"]
+    return _renamed(described, dict.fromkeys(_models_named(described), name))
+
+
 def with_known_models(described: dict[str, Any], workspace: Workspace) -> tuple[dict[str, Any], str]:
     """The description with names that the workspace knows, and what to say where one is gone."""
     sums = described.get("models")
