@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mrfstudio.bench.measure import Report
+from mrfstudio.engine.runtime.workers import process_pool
 
 SHARED = ("measure", "studio")
 """Modules of this package that measure nothing themselves."""
@@ -31,6 +32,12 @@ def run(name: str, **options: Any) -> dict[str, Any]:
     """Measure one, as plain values ready for JSON."""
     report: Report = importlib.import_module(f"mrfstudio.bench.{name.replace('-', '_')}").run(**options)
     return report.as_dict()
+
+
+def run_alone(name: str, **options: Any) -> dict[str, Any]:
+    """`run` in a process of its own, so that its memory and caches are not those of what was measured before it."""
+    with process_pool(1) as fresh:
+        return fresh.submit(run, name, **options).result()
 
 
 def peers() -> list[Any]:

@@ -47,10 +47,12 @@ def run(options: argparse.Namespace) -> int:
         if name not in known:
             raise StudioError(f"There is no benchmark {name!r}{ending(name, known)} Known: {', '.join(known)}.")
     chosen = _chosen(options)
+    wanted = options.names or [name for name in known if name not in bench.LONG]
+    measure = bench.run if len(wanted) == 1 else bench.run_alone
     results = {}
-    for name in options.names or [name for name in known if name not in bench.LONG]:
+    for name in wanted:
         print(f"measuring {name} …", file=sys.stderr)
-        report = bench.run(name, **chosen.get(name, {}))
+        report = measure(name, **chosen.get(name, {}))
         results[name] = report
         if options.plots is not None:
             _draw(report, options.plots)

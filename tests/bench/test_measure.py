@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from mrfstudio import bench
-from mrfstudio.bench.measure import exponent, grown_megabytes, seconds_in_turns
+from mrfstudio.bench.measure import Report, exponent, grown_megabytes, seconds_in_turns
+from mrfstudio.cli import main
 from mrfstudio.engine.runtime.memory import keep_freed_memory
 
 
@@ -50,3 +52,28 @@ def test_every_script_of_a_peer_says_what_it_installs_and_does() -> None:
         for task in script.PEER.tasks:
             assert task.tolerance > 0
             assert task.inputs()
+
+
+def test_several_measurements_have_a_process_each(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    report = Report("nothing", device="none", load_before=0.0).as_dict()
+    alone: list[str] = []
+
+    def noted(name: str) -> dict[str, object]:
+        alone.append(name)
+        return report
+
+    monkeypatch.setattr(bench, "run", lambda name: report)
+    monkeypatch.setattr(bench, "run_alone", noted)
+    assert main(["bench", "rbm", "--json", str(tmp_path / "one.json")]) == 0
+    assert alone == []
+    assert main(["bench", "rbm", "grbm", "--json", str(tmp_path / "two.json")]) == 0
+    assert alone == ["rbm", "grbm"]
+
+
+def test_what_a_process_of_its_own_measures_is_not_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "run", whose_process)
+    assert bench.run_alone("any")["process"] != os.getpid()
+
+
+def whose_process(name: str) -> dict[str, object]:
+    return {"process": os.getpid()}
