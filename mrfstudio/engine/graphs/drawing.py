@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfstudio.engine.graphs.layouts import place
+from mrfstudio.engine.graphs.layouts.placing import place
 from mrfstudio.engine.graphs.links import links_of
 from mrfstudio.engine.graphs.strength import strengths_of
 from mrfstudio.engine.protocol.errors import StudioError

@@ -18,6 +18,8 @@ from mrfstudio.engine.protocol.errors import StudioError
 
 FILE = "file"
 """The source of a graph that came from a file or a notebook."""
+GENERATED = "graph"
+"""The model's name in lanes whose graph was made here."""
 DRAWN = "drawn"
 MOST_NODES = 100_000
 MOST_EDGES = 250_000

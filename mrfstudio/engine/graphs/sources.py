@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mrfstudio.engine.graphs.ising import IsingGraph
-from mrfstudio.engine.graphs.layouts import place
+from mrfstudio.engine.graphs.layouts.placing import place
 from mrfstudio.engine.graphs.sketch import DRAWN, MOST_EDGES, Sketch, Strengths, checked
 from mrfstudio.engine.protocol.catalogue import Entry, Parameters, UnknownName, choice, ending, integer, number
 from mrfstudio.engine.protocol.errors import StudioError

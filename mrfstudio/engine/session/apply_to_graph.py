@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mrfstudio.engine.graphs.layouts import place
+from mrfstudio.engine.graphs.layouts.placing import place
 from mrfstudio.engine.graphs.sketch import DRAWN, MOST_NODES, Sketch, checked
 from mrfstudio.engine.protocol.commands import (
     AddNode,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.graphs.lattice import by_corners, row_by_row
+from mrfstudio.engine.graphs.layouts.lattice import by_corners, row_by_row
 from mrfstudio.engine.graphs.links import entries_of, links_of, neighbours_of, scope_of, table_of
 from mrfstudio.engine.graphs.strength import strengths_of
 from mrfstudio.engine.protocol.errors import StudioError

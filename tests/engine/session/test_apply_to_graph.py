@@ -12,7 +12,7 @@ import torch
 from mrfstudio.engine.files.sessions.session_file import load_session, save_session
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
-from mrfstudio.engine.graphs.layouts import LAYOUTS, place
+from mrfstudio.engine.graphs.layouts.placing import LAYOUTS, place
 from mrfstudio.engine.graphs.sketch import Strengths
 from mrfstudio.engine.graphs.sources import SOURCES, GridGraph, Ring, make_source
 from mrfstudio.engine.inference.run import Limits

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mrfstudio.engine.files.model_file import SUFFIX
+from mrfstudio.engine.graphs.sketch import GENERATED
 from mrfstudio.engine.session.apply import apply_command, restarted
 from mrfstudio.engine.session.lanes import TimelinePoint
 from mrfstudio.engine.session.timeline import Stamped, Timeline
@@ -35,10 +36,9 @@ def without_paths(described: dict[str, Any], workspace: Workspace) -> dict[str, 
     return {**_renamed(described, short), "models": sums}
 
 
-def named_by_graph(described: dict[str, Any]) -> dict[str, Any]:
-    """The description of a graph that was made here: its lanes keep the name of a file that was open before it."""
-    name = described["origin"]["name"]
-    return _renamed(described, dict.fromkeys(_models_named(described), name))
+def without_replaced_file(described: dict[str, Any]) -> dict[str, Any]:
+    """The description of a graph that was made here: its lanes still have the name of a file that was open before."""
+    return _renamed(described, dict.fromkeys(_models_named(described), GENERATED))
 
 
 def with_known_models(described: dict[str, Any], workspace: Workspace) -> tuple[dict[str, Any], str]:

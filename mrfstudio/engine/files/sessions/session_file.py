@@ -24,7 +24,7 @@ from mrfstudio.engine.files.atomic import unwritable
 from mrfstudio.engine.files.sessions.command_json import decoded, encoded
 from mrfstudio.engine.files.sessions.journal import Change
 from mrfstudio.engine.files.sessions.lane_states import lane_values, lane_with_state, state_arrays
-from mrfstudio.engine.files.sessions.portable import named_by_graph, rebased, with_known_models, without_paths
+from mrfstudio.engine.files.sessions.portable import rebased, with_known_models, without_paths, without_replaced_file
 from mrfstudio.engine.files.sessions.typed import made
 from mrfstudio.engine.files.sessions.zipped import DamagedZip, ReadZip, write_zip
 from mrfstudio.engine.graphs.sketch import FILE, Sketch
@@ -101,7 +101,7 @@ def session_image(session: Session, portable: bool = False) -> SessionImage:
     if portable:
         described = without_paths(described, session.workspace)
         if not _shows_a_file(origin, log):
-            described = named_by_graph(described)
+            described = without_replaced_file(described)
         described["soon"] = seconds_again(session) <= SOON
         stored = stored and not described["soon"]
     return SessionImage(described, arrays, state_arrays(session.point, described["lanes"]) if stored else None)

@@ -54,8 +54,6 @@ FIRST_ALGORITHM: Chosen = ("alpha-bp", {"alpha": 1.0})
 """α-BP at 1 is BP, step for step, with the slider beside it that often helps."""
 FILE_ALGORITHM: Chosen = ("bp", {})
 """What any file can be given to, factors of any order too."""
-GENERATED = "graph"
-"""The model's name in lanes whose graph is no file."""
 
 
 @SERVICES.register
@@ -92,7 +90,7 @@ class ConvergeService(Service):
     def loaded(self, so_far: Loaded) -> Loaded:
         from mrfstudio.engine.graphs import sources
         from mrfstudio.engine.graphs.ising import ising_grid
-        from mrfstudio.engine.graphs.layouts import LAYOUTS
+        from mrfstudio.engine.graphs.layouts.placing import LAYOUTS
         from mrfstudio.engine.graphs.sketch import Strengths
 
         return replace(
@@ -151,6 +149,7 @@ class ConvergeService(Service):
     # Graphs in and out ------------------------------------------------------------------------------------------------
 
     def begin(self) -> str:
+        from mrfstudio.engine.graphs.sketch import GENERATED
         from mrfstudio.engine.graphs.sources import GridGraph
 
         space, source = GraphWorkspace(), GridGraph()

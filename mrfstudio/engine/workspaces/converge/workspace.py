@@ -14,8 +14,8 @@ from torch import Tensor
 
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph, FactorGroup
-from mrfstudio.engine.graphs.lattice import row_by_row
-from mrfstudio.engine.graphs.layouts import place
+from mrfstudio.engine.graphs.layouts.lattice import row_by_row
+from mrfstudio.engine.graphs.layouts.placing import place
 from mrfstudio.engine.graphs.links import links_of
 from mrfstudio.engine.graphs.names import Names
 from mrfstudio.engine.graphs.sketch import FILE, MOST_NODES, Sketch, Strengths, checked, square_shape

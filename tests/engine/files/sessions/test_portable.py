@@ -100,8 +100,8 @@ def test_a_graph_that_was_replaced_is_not_in_the_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.mrfs") as archive:
         assert b"huge" not in b"".join(archive.read(name) for name in archive.namelist())
     again = load_session(tmp_path / "a.mrfs")
-    assert [lane.model_name for lane in again.point.lanes] == [again.document.name] * 2
-    before = tuple(replace(lane, model_name=again.document.name) for lane in session.point.lanes)
+    assert [lane.model_name for lane in again.point.lanes] == ["graph"] * 2
+    before = tuple(replace(lane, model_name="graph") for lane in session.point.lanes)
     assert_same_point(again.point, replace(session.point, lanes=before))
 
 

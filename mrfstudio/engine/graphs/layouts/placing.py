@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mrfstudio.engine.graphs.lattice import by_corners
-from mrfstudio.engine.graphs.pivots import components, loosened, packed, pivot_layout
+from mrfstudio.engine.graphs.layouts.lattice import by_corners
+from mrfstudio.engine.graphs.layouts.pivots import components, loosened, packed, pivot_layout
 from mrfstudio.engine.graphs.sketch import square_shape
 from mrfstudio.engine.protocol.errors import StudioError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrfstudio.engine.graphs.layouts import place
+from mrfstudio.engine.graphs.layouts.placing import place
 
 
 def ring(first: int, nodes: int) -> list[tuple[int, int]]:
