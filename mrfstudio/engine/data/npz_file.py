@@ -11,7 +11,7 @@ from mrfstudio.engine.data.dataset import Array, DataError
 from mrfstudio.engine.files.distrust import KINDS, Distrusted, unpacked_arrays, unpacked_limit
 
 _LARGEST = 8 << 30  # bytes that an archive may unpack to: more is a mistake or an attack
-_UNSUSPECTED = 384 << 20  # bytes that a small file may unpack to
+_UNSUSPECTED = 256 << 20  # bytes that a small file may unpack to
 
 
 def read_npz(path: str | Path, wanted: str) -> dict[str, Array]:

@@ -13,6 +13,10 @@ from mrfstudio.engine.registry import DATASETS
 
 LARGEST = 1e18
 """Of values whose squares 32 bits still hold."""
+UNSUSPECTED = 1 << 25
+"""Numbers that sequences may take together when all are as long as the longest, …"""
+SPARSEST = 20
+"""… or so many times those in the file."""
 
 
 @DATASETS.register
@@ -70,24 +74,27 @@ def read_ts(path: Path) -> tuple[list[Array], list[str]]:
             continue
         fields = line.split(":")
         label = fields.pop() if classed else ""
+        lengths = {field.count(",") for field in fields}
         try:
-            columns = [np.array([float(value) for value in field.split(",")]) for field in fields]
+            values = np.array([float(value) for value in ",".join(fields).split(",")])
         except ValueError:
             raise DataError(
                 f"{path}, line {number}: expected numbers between commas, dimensions between colons."
             ) from None
-        if (
-            not columns
-            or len({len(column) for column in columns}) != 1
-            or (found and len(columns) != found[0].shape[1])
-        ):
+        if len(lengths) != 1 or (found and len(fields) != found[0].shape[1]):
             raise DataError(f"{path}, line {number}: its dimensions differ from those before, or in length.")
-        if not (np.abs(np.stack(columns)) <= LARGEST).all():
+        if not (np.abs(values) <= LARGEST).all():
             raise DataError(f"{path}, line {number}: a value is missing, not finite or beyond {LARGEST:g}.")
-        found.append(np.stack(columns, 1))
+        found.append(values.reshape(len(fields), -1).T)
         labels.append(label.strip())
     if len(found) < 2:
         raise DataError(f"{path} holds {len(found)} sequences after @data: expected a .ts file with several.")
+    longest, there = max(row.size for row in found), sum(row.size for row in found)
+    if len(found) * longest > max(UNSUSPECTED, SPARSEST * there):
+        raise DataError(
+            f"{path}: one of {len(found)} sequences has {longest} numbers, where {there // len(found)} are the mean: "
+            f"brought to one length they would take {len(found) * longest >> 18} MB."
+        )
     return found, labels
 
 

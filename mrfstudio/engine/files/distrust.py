@@ -29,6 +29,7 @@ UNSURPRISING = 100
 KINDS = "biuf"
 """Types of arrays, as numpy's letters: truth values, whole numbers, numbers."""
 
+_PIECE = 2**20
 _OBJECT, _LIST, _ITEM = 232, 88, 60  # bytes of a small dict, of a list, of a number with its place in one
 
 
@@ -93,8 +94,15 @@ def unpacked_arrays(
         check_members(members, most)
         found = {}
         for info in members:
-            found[info.filename.removesuffix(".npy")] = array_of(packed.read(info), info.filename[:40], kinds)
+            with packed.open(info) as content:
+                found[info.filename.removesuffix(".npy")] = _array(content, info.file_size, info.filename[:40], kinds)
         return found
+
+
+def member_bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A part of an archive, and never more than it promises: `ZipFile.read` unpacks all there is before it looks."""
+    with archive.open(info) as content:
+        return content.read(info.file_size)
 
 
 def check_members(members: Iterable[zipfile.ZipInfo], most: int) -> None:
@@ -117,14 +125,24 @@ def unpacked_limit(path: str | os.PathLike[str], least: int = LARGEST_UNPACKED) 
 
 def array_of(content: bytes, name: str, kinds: str = KINDS) -> np.ndarray:
     """An array in numpy's format, after its header was compared with the bytes there are."""
-    file = io.BytesIO(content)
+    return _array(io.BytesIO(content), len(content), name, kinds)
+
+
+def _array(file: IO[bytes], size: int, name: str, kinds: str) -> np.ndarray:
+    """Unpacked where it stays, because a copy would take its memory twice."""
     version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
+    if version != (1, 0):  # longer headers are those of tables, which no file here holds
         raise Distrusted(f"the array {name} has format {version}")
-    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = header(file)
-    offset = file.tell()
-    if dtype.kind not in kinds or dtype.hasobject or math.prod(shape) * dtype.itemsize != len(content) - offset:
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    left = size - file.tell()
+    if dtype.kind not in kinds or dtype.hasobject or math.prod(shape) * dtype.itemsize != left:
         raise Distrusted(f"the array {name} is not what its header says")
-    flat = np.frombuffer(content, dtype, offset=offset).copy()  # a copy: it can be written to, and is aligned
-    return flat.reshape(shape, order="F" if fortran else "C")
+    flat, at = np.empty(left, np.uint8), 0
+    while piece := file.read(_PIECE):
+        if at + len(piece) > left:
+            raise Distrusted(f"the array {name} is longer than its header says")
+        flat[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+    if at < left:
+        raise Distrusted(f"the array {name} is cut short")
+    return flat.view(dtype).reshape(shape, order="F" if fortran else "C")

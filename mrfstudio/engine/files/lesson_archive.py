@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mrfstudio.engine.files.atomic import atomic_path, unwritable
-from mrfstudio.engine.files.distrust import LARGEST_TEXT, Distrusted, check_members, parsed, regular_bytes
+from mrfstudio.engine.files.distrust import LARGEST_TEXT, Distrusted, check_members, member_bytes, parsed, regular_bytes
 from mrfstudio.engine.files.lesson_file import LessonFileError, lesson_of
 from mrfstudio.engine.protocol.commands import Command
 from mrfstudio.engine.protocol.lessons import Goal, Lesson, LessonStep
@@ -38,7 +38,7 @@ def read_archive(path: Path) -> Lesson:
             names = set(archive.namelist())
             if TEXT not in names or names - {TEXT, SESSION}:
                 raise Distrusted("it does not hold a lesson, or more than that")
-            text = archive.read(TEXT)
+            text = member_bytes(archive, archive.getinfo(TEXT))
             if len(text) > LARGEST_TEXT:
                 raise Distrusted("its text is too long")
             described = parsed(text)
@@ -47,7 +47,7 @@ def read_archive(path: Path) -> Lesson:
             version = described.pop("version", None)
             if version != VERSION:
                 raise Distrusted(f"it is of version {version}, and this program knows version {VERSION}")
-            session = archive.read(SESSION) if SESSION in names else b""
+            session = member_bytes(archive, archive.getinfo(SESSION)) if SESSION in names else b""
         return lesson_of(described, path.stem, session)
     except OSError as problem:
         raise LessonFileError(f"{path} cannot be read: {problem.strerror or problem}.") from problem

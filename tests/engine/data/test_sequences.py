@@ -81,3 +81,11 @@ def test_bad_lines_are_named(tmp_path: Path, line: str, said: str) -> None:
     path.write_text(TS + line + "\n")
     with pytest.raises(DataError, match=f"line 9.*{said}"):
         Sequences().open(path)
+
+
+def test_one_long_sequence_among_many_short_ones_is_refused_before_all_are_padded(tmp_path: Path) -> None:
+    """20,000 sequences of one number and one of 200,000 would take 15 GB at one length."""
+    path = tmp_path / "a.ts"
+    path.write_text("@classLabel true a\n@data\n" + "1:a\n" * 20_000 + ",".join(["1"] * 200_000) + ":a\n")
+    with pytest.raises(DataError, match="one of 20001 sequences has 200000 numbers"):
+        Sequences().open(path)

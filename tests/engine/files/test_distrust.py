@@ -9,8 +9,11 @@ import os
 import struct
 import subprocess
 import time
+import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +21,7 @@ import pytest
 from mrfstudio.engine.data.dataset import DataError, dataset_class
 from mrfstudio.engine.data.npz_file import read_npz
 from mrfstudio.engine.files.atomic import atomic_path, sweep
-from mrfstudio.engine.files.distrust import Distrusted, array_of, parsed, unpacked_arrays
+from mrfstudio.engine.files.distrust import Distrusted, array_of, member_bytes, parsed, unpacked_arrays
 from mrfstudio.engine.files.graphs.graph import read_graph
 from mrfstudio.engine.files.graphs.text import GraphFileError
 from mrfstudio.engine.files.lesson_file import LessonFileError, read_lesson
@@ -55,6 +58,61 @@ def test_arrays_are_compared_with_their_bytes() -> None:
     for wrong in (npy((10**12,), bytes(8)), npy((2,), bytes(8), "|O"), npy((2,), bytes(7))):
         with pytest.raises(Distrusted):
             array_of(wrong, "a")
+
+
+def lying(archive: io.BytesIO, promised: int = 100) -> io.BytesIO:
+    """The same archive, whose only part promises to unpack to fewer bytes than it does."""
+    content = bytearray(archive.getvalue())
+    for at in (22, content.index(b"PK\x01\x02") + 24):
+        content[at : at + 4] = struct.pack("<I", promised)
+    return io.BytesIO(bytes(content))
+
+
+def peak_of(action: Callable[[], Any]) -> int:
+    """The most bytes that were taken at once, as far as Python and numpy count them."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_part_that_unpacks_to_more_than_it_promises_takes_no_memory() -> None:
+    """40 kB that unpack to 40 MB: `ZipFile.read` unpacks all of them before it cuts them to what was promised."""
+    bomb = lying(packed(a=npy((10 << 20,), bytes(40 << 20))))
+    with zipfile.ZipFile(bomb) as archive:
+        info = archive.infolist()[0]
+
+        def read() -> None:
+            for reader in (lambda: member_bytes(archive, info), lambda: unpacked_arrays(bomb)):
+                with pytest.raises((zipfile.BadZipFile, Distrusted)):
+                    reader()
+
+        assert peak_of(read) < 4 << 20
+
+
+def test_an_array_is_unpacked_where_it_stays() -> None:
+    content = packed(a=npy((5 << 20,), bytes(20 << 20)))
+    assert peak_of(lambda: unpacked_arrays(content)) < 30 << 20
+    found = unpacked_arrays(packed(a=npy((2, 3), np.arange(6, dtype="<f4").tobytes()), b=npy((0, 4), b"", "<i8")))
+    assert found["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found["a"].flags.writeable
+    assert found["b"].shape == (0, 4)
+    for body in (bytes(4), bytes(12)):  # shorter and longer than the header says
+        with pytest.raises(Distrusted):
+            unpacked_arrays(packed(a=npy((2,), body)))
+
+
+def test_names_beside_a_graph_are_weighed_before_they_are_parsed(tmp_path: Path) -> None:
+    (tmp_path / "a.uai").write_text("MARKOV\n1\n2\n1\n1 0\n2 1 1\n")
+    (tmp_path / "a.uai.names.json").write_text("[" + "[]," * 4_000_000 + "0]")
+
+    def refused() -> None:
+        with pytest.raises(GraphFileError):
+            read_graph(tmp_path / "a.uai")
+
+    assert peak_of(refused) < 100 << 20
 
 
 def test_an_archive_that_unpacks_to_too_much_or_in_odd_ways_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mrfstudio.engine.files.distrust import parsed
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, read_text, write_text
 from mrfstudio.engine.graphs.names import Names
 from mrfstudio.engine.protocol.errors import StudioError
@@ -25,11 +26,11 @@ def with_sidecar(path: AnyPath, graph: FactorGraph) -> FactorGraph:
     if not beside.is_file():
         return graph
     try:
-        told = json.loads(read_text(beside))
+        told = parsed(read_text(beside))
         variables = told["variables"]
         names, states = [str(each["name"]) for each in variables], [list(each["states"]) for each in variables]
         return graph.named(Names.checked(names, states, graph.cardinalities.tolist()))
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         raise GraphFileError(
             f'{beside}: expected {{"variables": [{{"name": …, "states": […]}}, …]}}, one for each variable.'
         ) from None

@@ -16,9 +16,11 @@ from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, read_tex
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 DEEPEST = 40
+MOST_TAGS = 300_000
+"""Networks of a thousand variables have some ten thousand; each takes about 300 bytes."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Element:
     """One tag with what is in it; names of tags in capitals."""
 
@@ -50,8 +52,11 @@ def parse_xml(path: AnyPath) -> Element:
     """The tree of a file, without entities. Raises `GraphFileError`."""
     root = Element("")
     open_tags = [root]
+    left = iter(range(MOST_TAGS))
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
+        if next(left, None) is None:
+            raise GraphFileError(f"{path}: the file has more than {MOST_TAGS} tags, the most that is read.")
         if len(open_tags) > DEEPEST:
             raise GraphFileError(f"{path}: tags lie more than {DEEPEST} deep in each other, the most that is read.")
         element = Element(tag.upper(), attributes)
@@ -71,6 +76,8 @@ def parse_xml(path: AnyPath) -> Element:
     parser.EntityDeclHandler = entity
     try:
         parser.Parse(read_text(path), True)
+    except GraphFileError:
+        raise
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code) or "unknown"
         raise GraphFileError(f"{path}, line {error.lineno}: the XML is damaged ({reason}).") from None

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from mrfstudio.engine.files.atomic import atomic_path
-from mrfstudio.engine.files.distrust import LARGEST_TEXT, LARGEST_UNPACKED, Distrusted, parsed, unpacked_arrays
+from mrfstudio.engine.files.distrust import (
+    LARGEST_TEXT,
+    LARGEST_UNPACKED,
+    Distrusted,
+    member_bytes,
+    parsed,
+    unpacked_arrays,
+)
 
 LARGEST_MEMBER = LARGEST_UNPACKED
 """Bytes that a member may unpack to. Messages are stored up to 64 MB; more is a mistake or an attack."""
@@ -61,8 +68,7 @@ class ReadZip:
     def text(self, name: str) -> Any:
         """The JSON value of a member."""
         info = self._info(name, LARGEST_TEXT)
-        # zipfile stops at the promised size and then compares the checksum.
-        return parsed(self._archive.read(info))
+        return parsed(member_bytes(self._archive, info))
 
     def arrays(self, name: str) -> dict[str, np.ndarray]:
         """The arrays of an npz member, which is stored as it is: packed twice, a kilobyte could become anything."""
@@ -71,7 +77,7 @@ class ReadZip:
             raise DamagedZip(f"its part {name} is packed twice")
         try:
             with self._archive.open(info) as member:
-                return unpacked_arrays(io.BytesIO(member.read()))
+                return unpacked_arrays(member)
         except Distrusted as problem:
             raise DamagedZip(f"of its part {name}, {problem}") from problem
 

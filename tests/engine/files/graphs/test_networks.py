@@ -127,3 +127,19 @@ def test_damaged_and_hostile_files_are_refused_in_one_sentence(
     assert str(refused.value).startswith(str(path))
     assert str(refused.value).endswith(".")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<BIF>" + "<a/>" * 300_001 + "</BIF>", "the file has more than 300000 tags, the most that is read."),
+        ("<a>" * 50, "tags lie more than 40 deep in each other, the most that is read."),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><a/>', "the file declares entities, which are not read."),
+    ],
+)
+def test_a_refused_document_is_told_once(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "a.xmlbif"
+    path.write_text(text)
+    with pytest.raises(GraphFileError) as refused:
+        read_graph(path)
+    assert str(refused.value) == f"{path}: {said}"
