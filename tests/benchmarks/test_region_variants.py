@@ -14,12 +14,12 @@ from mrfstudio.engine.inference.regions.renn import RegionEnergyNetwork
 
 
 def complete(nodes: int) -> Setting:
-    return Setting("4.5", f"complete-{nodes}-1", "complete", nodes, "normal", 1.0, 0.0)
+    return Setting("4.5", f"complete-{nodes}-1", "complete", nodes, "normal", 1.0)
 
 
 def test_nodes_are_numbered_by_the_strength_of_their_couplings() -> None:
     plain = complete(6)
-    ordered = Ordered("4.5", plain.name, "complete", 6, "normal", 1.0, 0.0)
+    ordered = Ordered("4.5", plain.name, "complete", 6, "normal", 1.0)
     couplings, fields = ordered.potentials(0)
     strength = np.zeros(6)
     for (left, right), coupling in zip(ordered.edges, couplings, strict=True):

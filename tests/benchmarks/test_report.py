@@ -42,6 +42,11 @@ def test_every_kept_table_is_on_the_page() -> None:
     assert all(f"#{title}\n" in page for title in titles)
 
 
+def test_the_page_is_what_was_kept() -> None:
+    page = report.PAGE.read_text("utf-8")
+    assert page == report.report(), "docs/results.md is older than what was kept: python benchmarks/report.py"
+
+
 def test_models_stand_beside_what_was_printed_for_them() -> None:
     faces, grids = report.faces().splitlines(), report.grids().splitlines()
     unit = next(line for line in faces if "frey-unit" in line)

@@ -68,12 +68,13 @@ class Likelihood(DensityLearner):
         return BatchResult(loss, float(len(seen.visible)), {"converged": converged}, state)
 
 
-def parsed(options: str) -> dict[str, str]:
+def parsed(options: str) -> dict[str, str | bool]:
     """`alpha=0.8,damping=0.3` as names and values; the algorithm's own declaration checks them."""
-    values = {}
+    values: dict[str, str | bool] = {}
     for part in filter(None, (word.strip() for word in options.split(","))):
         name, equals, value = part.partition("=")
         if not equals:
             raise ParameterError(f"algorithm_options is {options!r}: expected name=value, several joined by commas.")
-        values[name.strip().replace("-", "_")] = value.strip()
+        given = value.strip()
+        values[name.strip().replace("-", "_")] = given == "true" if given in ("true", "false") else given
     return values

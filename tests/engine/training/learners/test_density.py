@@ -18,6 +18,7 @@ from mrfstudio.engine.families.rbm.model import DBM, RBM
 from mrfstudio.engine.files.model_file import load_model
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import grid_edges
+from mrfstudio.engine.protocol.catalogue import ParameterError
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.training.command import train_command
 from mrfstudio.engine.training.density import contrast, density_of
@@ -328,6 +329,14 @@ def test_what_a_learner_cannot_train_it_refuses_and_names_one_that_can() -> None
         assert "\n" not in refusal
         with pytest.raises(TrainingError):
             Trainer(model, learner, TrainingData(TensorSource(x=torch.zeros(2, 6))))
+
+
+def test_options_of_an_algorithm_may_be_switches() -> None:
+    options = "annealing=false, own-scores=true"
+    algorithm = Likelihood(algorithm="renn", algorithm_options=options).inference(0).algorithm
+    assert (algorithm.annealing, algorithm.own_scores) == (False, True)  # type: ignore[attr-defined]
+    with pytest.raises(ParameterError, match="true or false"):
+        Likelihood(algorithm="renn", algorithm_options="annealing=no").inference(0)
 
 
 def samples_file(path: Path) -> Path:
