@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mrfstudio import __version__
 from mrfstudio.cli import batch, bench, data, desktop, evaluate, infer, inpaint, lesson, replay, segment, tour, train
-from mrfstudio.cli.shared import DONE, INTERNAL, INTERRUPTED, REFUSED, Parser
+from mrfstudio.cli.shared import DONE, INTERNAL, INTERRUPTED, REFUSED, Parser, is_link
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.log import setup_logging
 
@@ -74,11 +74,6 @@ def _open_window(options: argparse.Namespace) -> int:
     if options.file is not None and is_link(str(options.file)):
         return open_window(shown=OpenLink(str(options.file)))
     return open_window(options.file)
-
-
-def is_link(word: str) -> bool:
-    """Whether this is a state in a link and not a file."""
-    return word.startswith("mrfs:")
 
 
 def _window_parser() -> Parser:

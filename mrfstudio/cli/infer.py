@@ -9,7 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mrfstudio.cli.shared import DONE, add_json, default_in_words, options_in_words, parse_options, print_json, progress
+from mrfstudio.cli.shared import (
+    DONE,
+    add_json,
+    default_in_words,
+    is_link,
+    options_in_words,
+    parse_options,
+    print_json,
+    progress,
+)
 from mrfstudio.engine.protocol.catalogue import Field, ParameterError
 from mrfstudio.engine.protocol.errors import StudioError
 
@@ -31,7 +40,7 @@ def add(commands: Any) -> None:
         nargs="?",
         type=Path,
         metavar="GRAPH",
-        help="a .uai, .fg, .bif, .xmlbif or .xdsl file, or ring:5, grid:4x6, tree:31, …",
+        help="a .uai, .fg, .bif, .xmlbif or .xdsl file, or ring:5, grid:4x6, tree:31, …, or a link (mrfs:…)",
     )
     parser.add_argument("--evidence", type=Path, metavar="FILE.evid", help="UAI evidence, in either of its forms")
     parser.add_argument("--observe", default="", metavar="V=S,…", help="evidence in words, such as 3=1,Rain=yes@0.5")
@@ -83,19 +92,21 @@ def run(options: argparse.Namespace) -> int:
     from mrfstudio.engine.graphs.words import is_words
     from mrfstudio.engine.inference.join.budget import clock_of
     from mrfstudio.engine.inference.run import Limits
-    from mrfstudio.engine.tasks.infer import infer_file
+    from mrfstudio.engine.tasks.infer import in_link, infer_file
     from mrfstudio.engine.tasks.quick import Quick
 
     algorithm = ALGORITHMS[options.algorithm]
-    words, graph = options.unknown, options.graph
-    if not graph.exists() and is_words(str(graph)):
+    words, graph, name = options.unknown, options.graph, options.graph.name
+    if is_link(str(graph)):
+        graph, name = in_link(str(graph)), "the graph of a link"
+    elif not graph.exists() and is_words(str(graph)):
         words, graph = _graph_in_words(str(graph), words, algorithm.fields())
     parameters = _parameters(options, words, algorithm.name, algorithm.fields())
     limits = {n: v for n in ("iterations", "tolerance") if (v := getattr(options, n)) is not None}
     Limits(**limits)  # refuse a bad limit before the file is read
     clock = clock_of(parameters)
     tried = replace(tried or Quick(), spent=clock() - began[clock])  # importing torch is a part of the time
-    with progress(f"{algorithm.name} on {options.graph.name}") as tick:
+    with progress(f"{algorithm.name} on {name}") as tick:
         result = infer_file(
             graph,
             options.algorithm,

@@ -19,8 +19,15 @@ def add(commands: Any) -> None:
         "asks what the model expects of any picture; --json then also gives mean and standard deviation of every "
         "pixel, in grey levels from 0 to 1.",
     )
-    parser.add_argument("image", type=Path, metavar="IMAGE", help="the picture, of any kind that Pillow reads")
-    parser.add_argument("--mask", type=Path, required=True, metavar="MASK.png", help="white is unknown")
+    parser.add_argument(
+        "image",
+        type=Path,
+        metavar="IMAGE",
+        help="the picture, of any kind that Pillow reads; or in words damaged:coffee-written-on, faces:3, …",
+    )
+    parser.add_argument(
+        "--mask", type=Path, required=True, metavar="MASK.png", help="white is unknown; the same words are its damage"
+    )
     parser.add_argument(
         "--model", metavar="NAME|PATH", help="a model of pictures (default: the shipped one for photographs)"
     )
@@ -45,12 +52,13 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from mrfstudio.engine.inference.run import Limits
     from mrfstudio.engine.tasks.inpaint import inpaint_image
+    from mrfstudio.engine.workspaces.in_words import as_files
 
     iterations = None if options.iterations is None else Limits(iterations=options.iterations).iterations
-    with progress(f"filling in {options.image.name}") as tick:
+    with progress(f"filling in {options.image.name}") as tick, as_files(options.image, options.mask) as files:
         result = inpaint_image(
-            options.image,
-            options.mask,
+            files[0],
+            files[1] or options.mask,
             model=options.model,
             iterations=iterations,
             out=options.out,
@@ -59,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             on_step=lambda state: tick(f"iteration {state.iteration}"),
         )
+    result |= {"image": str(options.image), "mask": str(options.mask)}
     if not print_json(options.json, result):
         print(
             f"{result['image']}: {result['unknown']} of {result['width'] * result['height']} pixels filled in by "

@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
         type=Path,
         metavar="IMAGE",
         help="a drawing of contours, or a figure hidden in noise in words, such as figure:glyphs:5,seed=3; with "
-        "--scribbles or a kept model a photograph, or a folder of photographs",
+        "--scribbles or a kept model a photograph, a folder of photographs, or an example such as photo:cat",
     )
     parser.add_argument(
         "--model",
@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
         type=Path,
         metavar="STROKES",
         help="strokes on a photograph: values 0 none, 1 … N, any colours on one ground, a transparent layer, a "
-        "painted copy of the photograph, or SVG",
+        "painted copy of the photograph, or SVG; photo:cat are those of that example",
     )
     parser.add_argument("--labels", type=int, metavar="N", help="how many labels the scribbles have (default: found)")
     parser.add_argument("--cutout", type=Path, metavar="CUT.png", help="write the photograph cut out, with alpha")
@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from mrfstudio.engine.files.model_file import read_card
 
-    photographs = options.scribbles is not None
+    photographs = options.scribbles is not None or str(options.image).startswith("photo:")
     if not photographs and options.model is not None:
         from mrfstudio.engine.families.scribbles import SCRIBBLES
 
@@ -88,13 +88,14 @@ def run(options: argparse.Namespace) -> int:
 def _photographs(options: argparse.Namespace) -> dict[str, Any]:
     from mrfstudio.engine.families.scribbles import cutter
     from mrfstudio.engine.tasks.cut_photographs import CutPlan, cut_photographs
+    from mrfstudio.engine.workspaces.in_words import as_files
 
     cls = cutter().settings
     given = {} if options.iterations is None else {"iterations": options.iterations}
     settings = cls(**{**parse_options(options.unknown, cls.fields(), "segment --scribbles"), **given})
-    with progress(f"segmenting {options.image.name}") as tick:
+    with progress(f"segmenting {options.image.name}") as tick, as_files(options.image, options.scribbles) as files:
         plan = CutPlan(
-            scribbles=options.scribbles,
+            scribbles=files[1],
             model=options.model,
             labels=options.labels,
             settings=settings,
@@ -106,7 +107,8 @@ def _photographs(options: argparse.Namespace) -> dict[str, Any]:
             names=tuple(name.strip() for name in (options.names or "").split(",") if name.strip()),
             says=tick,
         )
-        return cut_photographs(options.image, plan)
+        found = cut_photographs(files[0], plan)
+        return found if files[0] == options.image else {**found, "image": str(options.image)}
 
 
 def _contours(options: argparse.Namespace) -> dict[str, Any]:

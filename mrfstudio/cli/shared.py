@@ -46,6 +46,11 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(REFUSED)
 
 
+def is_link(word: str) -> bool:
+    """Whether this is a state in a link and not a file."""
+    return word.startswith("mrfs:")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="OUT", help="write the result as JSON to a file, or to standard output with -"

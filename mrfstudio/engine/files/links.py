@@ -24,6 +24,7 @@ from mrfstudio.engine.files.sessions.session_file import session_image
 from mrfstudio.engine.files.sessions.zipped import write_zip
 from mrfstudio.engine.graphs.sources import SOURCES, make_source
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.registry import SERVICES
 from mrfstudio.engine.session.session import Session
 
 SCHEME = "mrfs:"
@@ -82,7 +83,7 @@ def session_file_of(link: str, folder: Path) -> Path:
         path = folder / "link.mrfs"
         write_zip(path, {"session.json": value["session"]}, {"arrays.npz": arrays})
         return path
-    except LinkError:
+    except StudioError:
         raise
     except Exception as problem:  # it may be anything
         raise LinkError("This link is damaged: a part of it is missing, or letters were changed.") from problem
@@ -95,9 +96,12 @@ def opened(link: str, read: Callable[[Path], A]) -> A:
 
 
 def _drawn(described: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The arrays of a graph that its source draws again from its parameters; none of any other graph."""
+    """Arrays that every copy of the program makes again: a graph that its source draws, the example of a workspace."""
     graph = described["origin"]["graph"]
-    if graph is None or graph["source"] not in SOURCES:
+    if graph is None:
+        name = described["workspace"]["name"]
+        return SERVICES[name].shipped_arrays(str(described["origin"]["name"])) if name in SERVICES.names() else {}
+    if graph["source"] not in SOURCES:
         return {}
     sketch = make_source(graph["source"], dict(graph["parameters"])).sketch()
     return {f"graph {name}": array for name, array in sketch.arrays.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,30 @@ NOT_DECODED = (
 TIE = 1e-9  # two states whose max-marginals differ by less are tied
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A graph with what is known of it, as a session has them."""
+
+    graph: FactorGraph
+    evidence: Evidence
+
+
+def in_link(link: str) -> Given:
+    """The graph and the evidence of a link. Raises `StudioError`."""
+    from mrfstudio.engine.files.links import LinkError, opened
+    from mrfstudio.engine.files.sessions.session_file import load_session
+
+    session = opened(link, load_session)
+    model = session.point.lanes[0].model
+    if not isinstance(model, FactorGraph):
+        raise LinkError("This link shows no graph: `mrfstudio replay` computes it again.")
+    evidence = session.workspace.evidence(session.document, model)
+    assert isinstance(evidence, Evidence)
+    return Given(model, evidence)
+
+
 def infer_file(
-    path: Path | Sketch,
+    path: Path | Sketch | Given,
     algorithm_name: str,
     *,
     observed: str = "",
@@ -57,8 +79,8 @@ def infer_file(
 ) -> dict[str, Any]:
     """Read a graph and its evidence, run one algorithm, and return plain values ready for JSON.
 
-    A graph in words is a sketch; `observed` is evidence in words, see `engine/graphs/words.py`. `tried` is what was
-    found out about the same graph and evidence, for `auto`.
+    A graph in words is a sketch, one in a link is `Given`; `observed` is evidence in words, see
+    `engine/graphs/words.py`. `tried` is what was found out about the same graph and evidence, for `auto`.
     """
     tried = tried or Quick()
     clock = clock_of(parameters or {})
@@ -67,7 +89,7 @@ def infer_file(
     bits = precision or (64 if where.type == "cpu" else 32)
     dtype = choose_dtype(bits, where)
     algorithm = make_algorithm(algorithm_name, parameters or {})
-    graph = graph_of(path) if isinstance(path, Sketch) else read_graph(path)
+    graph = graph_of(path) if isinstance(path, Sketch) else path.graph if isinstance(path, Given) else read_graph(path)
     given = read_evidence(evidence_path, graph) if evidence_path else {}
     graph = graph.to(dtype=dtype, device=where)
     reason = algorithm.supports(graph)
@@ -77,6 +99,8 @@ def infer_file(
         algorithm = _with_edge_alphas(algorithm, edge_alphas_path, graph)
     priors = read_priors(priors_path, graph) if priors_path else None
     evidence = graph.evidence(given)
+    if isinstance(path, Given):
+        evidence = Evidence(evidence.log_potentials + path.evidence.log_potentials.to(evidence.log_potentials))
     if observed:
         evidence = Evidence(evidence.log_potentials + evidence_of(observed, graph).log_potentials)
     if priors is not None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from mrfstudio.engine.files.sessions.session_file import load_session
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.session.lane_runner import LaneRunner
-from mrfstudio.engine.session.lanes import Lane
+from mrfstudio.engine.session.lanes import Lane, TimelinePoint
 from mrfstudio.engine.session.timeline import replayed
 
 
@@ -29,7 +29,11 @@ def replay_session(path: Path) -> dict[str, Any]:
     again = replayed(runner, timeline.origin, timeline.log, there)
     kept = timeline.target is None
     lanes = [
-        {**_described(lane), "same_messages": _same(lane.state, stored.lane(lane.number).state) if kept else None}
+        {
+            **_described(lane),
+            "numbers": _numbers(runner, again, lane),
+            "same_messages": _same(lane.state, stored.lane(lane.number).state) if kept else None,
+        }
         for lane in again.lanes
     ]
     height, width = again.document.shape
@@ -56,6 +60,14 @@ def _described(lane: Lane) -> dict[str, Any]:
         "residual": lane.residual,
         "message": lane.message,
     }
+
+
+def _numbers(runner: LaneRunner, point: TimelinePoint, lane: Lane) -> dict[str, float]:
+    """What a lane says, in few numbers to compare with."""
+    view = runner.view(point, lane)
+    if view is None:
+        return {}
+    return runner.workspace.numbers(view)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -16,6 +16,7 @@ from mrfstudio.engine.protocol.requests.studio import (
     ListLessons,
     OpenLesson,
     OpenLink,
+    PictureInWords,
     SaveLesson,
 )
 from mrfstudio.engine.session.session import Session
@@ -38,6 +39,7 @@ class Lessons:
         yield KeepSession.by(self._keep)
         yield BeginWith.by(self._begin_with)
         yield CopyLink.by(self._copy_link)
+        yield PictureInWords.by(self._picture_in_words)
         yield OpenLink.by(self._open_link)
 
     def _keep(self, asked: KeepSession) -> bytes:
@@ -55,6 +57,11 @@ class Lessons:
         from mrfstudio.engine.files.links import link_of
 
         return link_of(self._session(asked.workspace))
+
+    def _picture_in_words(self, asked: PictureInWords) -> str:
+        from mrfstudio.engine.workspaces.in_words import word_of
+
+        return word_of(self._session(asked.workspace).document)
 
     def _open_link(self, asked: OpenLink) -> str:
         from mrfstudio.engine.files.links import opened

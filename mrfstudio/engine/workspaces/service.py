@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from mrfstudio.engine.protocol.answers import Loaded, ModelNote
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.protocol.requests import Route
@@ -48,6 +50,11 @@ class Service:
     def begin(self) -> str:
         """Show the first example, as something to look at rather than as somebody's work; returns its name."""
         raise StudioError(f"The workspace {self.name!r} has no session.")
+
+    @classmethod
+    def shipped_arrays(cls, name: str) -> dict[str, np.ndarray]:
+        """Arrays of a session file that every copy of the program has, by the name of the example that is shown."""
+        return {}
 
     def workspace(self) -> Workspace | None:
         """What opens saved sessions with models that are in memory already, if there is such a one."""

@@ -234,6 +234,10 @@ class Workspace:
         """`iou` and `nce_bits` against the truth, as far as it is known."""
         return {}
 
+    def numbers(self, view: LaneView) -> dict[str, float]:
+        """What a lane says, in few numbers that `mrfstudio replay` prints."""
+        return {}
+
     def details(self, view: LaneView, pixel: tuple[int, int]) -> Mapping[str, object]:
         """Plain values about one pixel for an inspector."""
         return {}
@@ -280,6 +284,13 @@ class LabelWorkspace(Workspace):
 
     def thumbnail(self, view: LaneView) -> np.ndarray:
         return thumbnail(self.labels(view))
+
+    def numbers(self, view: LaneView) -> dict[str, float]:
+        """How probable each label is, as a mean over all nodes."""
+        beliefs = self.labels(view)
+        rows = beliefs.reshape(-1, beliefs.shape[-1]).astype(np.float64)
+        shares = rows.sum(0) / max(int((rows.sum(1) > 0).sum()), 1)  # a graph need not fill its places
+        return {f"mean of label {label}": float(share) for label, share in enumerate(shares)}
 
     def believable(self, view: LaneView) -> bool:
         found = self.labels(view)

@@ -27,10 +27,11 @@ class Geometry:
         """
         graph = self.graph
         middles = middles_of(graph.positions, graph.edges, graph.stars)
-        across = np.flatnonzero(self._across)
+        across = np.flatnonzero(self.across)
         first, second = (graph.positions[graph.edges[across, side]] for side in (0, 1))
         middles[across] = first + self._outwards(second - first) / 2
-        if graph.lattice is not None and not len(graph.stars):
+        far = ~self.across & (np.abs(self._ways) > 1.5).any(1)
+        if graph.lattice is not None and not len(graph.stars) and not far.any():
             return middles
         if len(middles) + graph.nodes > MOST_CLEARED:
             return middles
@@ -56,7 +57,7 @@ class Geometry:
     def ends(self) -> np.ndarray:
         """Where each link ends, (links, 2): at its factor's square; across a torus, outwards."""
         ends = self.squares[self.owners].copy()
-        across = np.flatnonzero(self._across)
+        across = np.flatnonzero(self.across)
         if len(across):
             graph = self.graph
             first, second = graph.positions[graph.edges[across, 0]], graph.positions[graph.edges[across, 1]]
@@ -65,14 +66,22 @@ class Geometry:
         return ends
 
     @cached_property
-    def _across(self) -> np.ndarray:
-        """Which edges of a lattice go round a torus, (m,) bool."""
+    def across(self) -> np.ndarray:
+        """Which edges of a lattice go round a torus, (m,) bool: from one end of a row or column to the other."""
         graph = self.graph
         if graph.lattice is None:
             return np.zeros(len(graph.edges), np.bool_)
-        way = graph.positions[graph.edges[:, 1]] - graph.positions[graph.edges[:, 0]]
-        return np.asarray((np.abs(way) > 1.5).any(1))
+        sides = np.array(graph.lattice)[::-1]
+        whole = (np.abs(np.abs(self._ways) - (sides - 1)) < 0.5) & (sides > 2)
+        still = np.abs(self._ways) < 0.5
+        return np.asarray((whole & still[:, ::-1]).any(1))
+
+    @cached_property
+    def _ways(self) -> np.ndarray:
+        graph = self.graph
+        return np.asarray(graph.positions[graph.edges[:, 1]] - graph.positions[graph.edges[:, 0]])
 
     @staticmethod
     def _outwards(way: np.ndarray) -> np.ndarray:
+        """A step off the sheet, for a way round a torus."""
         return np.where(np.abs(way) > 1.5, -np.sign(way), way)

@@ -35,6 +35,8 @@ ROOM = 6.4
 """Half of it, in heights of letters, is what nodes leave of an edge for its messages…"""
 ROOM_LEAST = 1.6
 """…and they are written where there is at least so much."""
+PLACES = (0.7, 0.5, 0.85, 0.3, 0.1)
+"""Where along its arrow a number is written, the best first."""
 
 
 class StagePicture(GraphPicture):
@@ -137,16 +139,26 @@ class StageGraph(GraphCanvas):
             font.setPixelSize(round(font.pixelSize() / self.picture.growth))
         painter.setFont(font)
         radius, tall = self.picture.radius(scale), painter.fontMetrics().height()
-        for edge, (first, second) in enumerate(graph.edges.tolist()):
-            for side, (start, end) in enumerate(((second, first), (first, second))):
-                self._message(painter, places[start], places[end], found[edge, side], radius, tall)
+        starts = graph.edges.ravel()
+        ways = 2 * scale * (self.picture.geometry.ends[: len(starts)] - graph.positions[starts])  # as lines go
+        taken: list[QRectF] = []
+        for link in np.argsort(np.hypot(*ways.T).round(), kind="stable").tolist():  # long ones give way
+            values = found[link // 2, 1 - link % 2]
+            self._message(painter, places[starts[link]], ways[link], values, radius, tall, places, taken)
         painter.restore()
 
     def _message(
-        self, painter: QPainter, start: np.ndarray, end: np.ndarray, values: np.ndarray, radius: float, tall: float
+        self,
+        painter: QPainter,
+        start: np.ndarray,
+        way: np.ndarray,
+        values: np.ndarray,
+        radius: float,
+        tall: float,
+        nodes: np.ndarray,
+        taken: list[QRectF],
     ) -> None:
-        """One arrow beside the line, from a node to the other, with the probability of the last state."""
-        way = end - start
+        """One arrow beside the line, from a node on its way, with the probability of the last state."""
         long = float(np.hypot(*way))
         if long - 2 * radius < ROOM_LEAST * tall or not np.isfinite(values).all():
             return
@@ -162,18 +174,39 @@ class StageGraph(GraphCanvas):
         wings = [b + beside * head * 0.6, b - beside * head * 0.6]
         painter.setBrush(colour)
         painter.drawPolygon(QPolygonF([QPointF(*point.tolist()) for point in (tip, *wings)]))
-        self._value(painter, 0.3 * a + 0.7 * b, beside, values)
+        boxes = (self._box(painter, (1 - part) * a + part * b, beside, values) for part in PLACES)
+        free = (
+            box for box in boxes if not any(box.intersects(other) for other in taken) and _clear(box, nodes, radius)
+        )
+        box = next(free, None)
+        if box is not None:  # else it would hide a number that belongs there
+            taken.append(box)
+            self._value(painter, box, values)
 
-    def _value(self, painter: QPainter, at: np.ndarray, beside: np.ndarray, values: np.ndarray) -> None:
-        """The number of an arrow, beside it: as far away as its box needs in that direction."""
-        text = f"{values[-1]:.2f}" if len(values) == 2 else f"{int(np.argmax(values))}: {values.max():.2f}"
+    def _box(self, painter: QPainter, at: np.ndarray, beside: np.ndarray, values: np.ndarray) -> QRectF:
+        """Where the number of an arrow is written, beside it: as far away as it needs in that direction."""
         metrics = painter.fontMetrics()
+        text = _in_digits(values)
         wide, tall = metrics.horizontalAdvance(text) + 4, metrics.ascent()
         away = abs(beside[0]) * wide / 2 + abs(beside[1]) * tall / 2 + metrics.height() * 0.22
         x, y = (at + beside * away).tolist()
-        box = QRectF(x - wide / 2, y - tall / 2, wide, tall)
+        return QRectF(x - wide / 2, y - tall / 2, wide, tall)
+
+    def _value(self, painter: QPainter, box: QRectF, values: np.ndarray) -> None:
         ground = QColor(colours_of(self).paper)
         ground.setAlphaF(0.85)
         painter.fillRect(box, ground)
         painter.setPen(QColor(colours_of(self).text))
-        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, _in_digits(values))
+
+
+def _in_digits(values: np.ndarray) -> str:
+    """The probability of the last of two states, else the likeliest with its own."""
+    return f"{values[-1]:.2f}" if len(values) == 2 else f"{int(np.argmax(values))}: {values.max():.2f}"
+
+
+def _clear(box: QRectF, nodes: np.ndarray, radius: float) -> bool:
+    """Whether a box lies outside of all nodes (n, 2), but for what a corner may take of one."""
+    low, high = np.array([box.left(), box.top()]), np.array([box.right(), box.bottom()])
+    apart = nodes - np.clip(nodes, low, high)
+    return bool((np.hypot(*apart.T) >= 0.8 * radius).all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -129,6 +130,11 @@ class IterationStrip(QWidget):
         x = ((iteration - self.base) / self.stride - 1) * cell + (cell - side) / 2
         return QRectF(round(x), px(self, 2), round(side), round(side))
 
+    def named_each(self, last: int) -> int:
+        """Every how many places have their number written: numbers up to `last` must not run into each other."""
+        wide = self.fontMetrics().horizontalAdvance(f"{last}  ")
+        return math.ceil(wide / max(self.width() / COUNT, 1))
+
     def iteration_at(self, x: float) -> int | None:
         """The iteration under a position that has a picture, else None."""
         index = self.base + self.stride * (1 + int(x / (self.width() / COUNT)))
@@ -140,7 +146,8 @@ class IterationStrip(QWidget):
         painter = QPainter(self)
         colours, metrics = colours_of(self), self.fontMetrics()
         stride = self.stride
-        for iteration in range(self.base + stride, self.base + COUNT * stride + 1, stride):
+        last = self.base + COUNT * stride
+        for iteration in range(self.base + stride, last + 1, stride):
             square = self.place(iteration)
             known = iteration in self.pictures
             if known:
@@ -152,6 +159,8 @@ class IterationStrip(QWidget):
             painter.setPen(QPen(QColor(colour), 3 if present else 1))
             painter.setBrush(Qt.BrushStyle.NoBrush if not self._lit(iteration) else faded(colours.accent, 0.25))
             painter.drawRect(square.adjusted(0.5, 0.5, -0.5, -0.5))
+            if (iteration - self.base) // stride % self.named_each(last) != 0:
+                continue
             painter.setPen(QColor(colours.text if known else colours.muted))
             below = QRectF(square.center().x() - 40, square.bottom() + 1, 80, metrics.height())
             painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, str(iteration))

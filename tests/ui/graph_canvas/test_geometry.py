@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mrfstudio.engine.protocol.frames import GraphFrame
 from mrfstudio.engine.protocol.squares import CLEAR, cleared, middles_of, room_of
+from mrfstudio.ui.graph_canvas.geometry import Geometry
 from mrfstudio.ui.graph_canvas.raster import _kept
 
 
@@ -35,3 +37,18 @@ def test_hair_is_thinned_to_the_strongest_and_then_the_shortest() -> None:
     assert _kept(length, strength, 1000).all()
     assert _kept(length, strength, 65).tolist() == [False, True, True, False]
     assert _kept(length, strength, 20).tolist() == [False, True, False, False]
+
+
+def test_a_long_edge_in_a_lattice_is_a_line_and_one_round_the_torus_is_two_ends() -> None:
+    positions = np.stack(np.divmod(np.arange(20), 5)[::-1], 1) + 0.5
+    edges = np.array([(0, 13), (0, 1), (0, 4), (2, 17), (0, 2)])
+    ones, none = np.ones(20, np.int32), np.zeros((0, 2), np.int32)
+    labels = tuple(range(20))
+    graph = GraphFrame(positions, edges, none, ones, ones, labels, None, None, (4, 5), "grid", {}, {}, True)
+    geometry = Geometry(graph)
+    assert geometry.across.tolist() == [False, False, True, True, False]
+    leaving = geometry.ends - positions[edges.ravel()]
+    np.testing.assert_allclose(leaving[4:8], ((-0.5, 0), (0.5, 0), (0, -0.5), (0, 0.5)))
+    np.testing.assert_array_equal(geometry.ends[0], geometry.ends[1])  # both ends at the square of the long edge
+    square = geometry.squares[4]  # would stand on node 1
+    assert np.hypot(*(square - positions[1])) > 0.2

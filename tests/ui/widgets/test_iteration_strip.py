@@ -97,3 +97,14 @@ def test_a_new_session_forgets_the_pictures_of_the_one_before(studio: Studio) ->
     studio.until(lambda: studio.frame.iteration == 15)
     studio.qtbot.waitUntil(lambda: strip.iteration == 15)
     assert strip.stride == 1
+
+
+@pytest.mark.parametrize("points", [9, 22])
+def test_numbers_of_iterations_do_not_run_into_each_other(strip: IterationStrip, points: int) -> None:
+    font = strip.font()
+    font.setPointSize(points)
+    strip.setFont(font)
+    last = 15 * 64
+    each = strip.named_each(last)
+    assert each * strip.width() / 15 >= strip.fontMetrics().horizontalAdvance(str(last))
+    assert each == 1 or (each - 1) * strip.width() / 15 < strip.fontMetrics().horizontalAdvance(f"{last}  ")

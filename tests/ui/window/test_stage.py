@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt
+import pytest
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
@@ -161,6 +162,36 @@ def test_messages_are_written_along_their_edges(qtbot: QtBot) -> None:
     given = emitted(canvas.command)
     QTest.mouseClick(canvas, LEFT, pos=canvas.transform.to_widget(*graph.positions[2].tolist()).toPoint())
     assert [each.nodes for each in given] == [(2,)]  # a hand on the stage gives evidence
+
+
+def test_no_number_of_a_message_hides_that_of_a_node_or_another(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A 3×3 grid with an edge across it."""
+    canvas = shown(qtbot, StageGraph(), 900, 700)
+    font = canvas.font()
+    font.setPixelSize(28)
+    canvas.setFont(font)
+    none, count = np.zeros((0, 2), np.int32), np.full(9, 2, np.int32)
+    positions = np.stack(np.divmod(np.arange(9), 3)[::-1], 1).astype(np.float32) + 0.5
+    sides = [(n, n + 1) for n in range(9) if n % 3 < 2] + [(n, n + 3) for n in range(6)]
+    edges = np.array([*sides, (0, 8)], np.int32)
+    labels = tuple(range(9))
+    graph = GraphFrame(positions, edges, none, count, count, labels, None, None, (3, 3), "drawn", {}, {}, True)
+    layers = {"hints": np.full((3, 3), 255, np.uint8), "hints_strength": np.ones((3, 3), np.float32)}
+    messages = np.tile(np.array([0.25, 0.75], np.float32), (len(edges), 2, 1))
+    told = lane(3, pictures={"marginal": np.full((9, 2), 0.5, np.float32), "messages": messages})
+    boxes: list[QRectF] = []
+    monkeypatch.setattr(StageGraph, "_value", lambda self, painter, box, values: boxes.append(box))
+    canvas.set_frame(frame(told, shape=(3, 3), layers=layers, workspace="graph", graph=graph))
+    canvas.fit()
+    boxes.clear()
+    canvas.grab()
+    assert len(boxes) >= 2 * len(sides)
+    radius = 0.75 * canvas.picture.radius(canvas.transform.scale)
+    for x, y in positions.tolist():
+        node = canvas.transform.to_widget(x, y)
+        inside = QRectF(node.x() - radius / 2**0.5, node.y() - radius / 2**0.5, 2**0.5 * radius, 2**0.5 * radius)
+        assert not any(box.intersects(inside) for box in boxes)
+    assert not any(one.intersects(other) for n, one in enumerate(boxes) for other in boxes[:n])
 
 
 def test_a_chain_leaves_room_for_its_messages(qtbot: QtBot) -> None:

@@ -70,11 +70,12 @@ class InferInputs(Request[tuple[str, str]]):
 
 
 @dataclass(frozen=True)
-class InferWords(Request[tuple[str, ...]]):
+class InferWords(Request[tuple[str, ...] | None]):
     """Words from which `mrfstudio infer` makes the graph and the evidence that are shown, on any machine.
 
-    Empty where there are none: the graph was drawn, edited or read from a file. `taken` are names of options that the
-    lane's algorithm has.
+    A graph that was drawn or edited is a link. Empty where only a file can say it: one that was opened, or a graph that
+    is too large for a link. None where `infer` cannot compute what is shown: messages are pinned. `taken` are names of
+    options that the lane's algorithm has.
     """
 
     taken: tuple[str, ...]

@@ -148,6 +148,16 @@ class CopyLink(Request[str]):
 
 
 @dataclass(frozen=True)
+class PictureInWords(Request[str]):
+    """The word of the shipped picture that a workspace shows, see `engine/workspaces/in_words.py`.
+
+    Empty where it is none, or where what is painted on it has changed.
+    """
+
+    workspace: str
+
+
+@dataclass(frozen=True)
 class OpenLink(Request[str]):
     """Show the state in a `mrfs:` link; answers the name of its workspace."""
 

@@ -228,8 +228,7 @@ class ConvergeService(Service):
         hard = np.flatnonzero((hints != NO_HINT) & (strength == 1))
         sketch = document.graph
         soft = bool(((hints != NO_HINT) & (strength < 1)).any()) or bool(sketch is not None and sketch.forbidden)
-        untouched = sketch is not None and sketch.is_file and sketch.scales == (1.0, 1.0) and not soft
-        path = self._paths.get(id(session)) if untouched else None
+        path = None if soft else self._untouched_file(session)
         Path(stem).parent.mkdir(parents=True, exist_ok=True)
         if path is None:
             path = Path(f"{stem}.uai")
@@ -240,16 +239,36 @@ class ConvergeService(Service):
         write_evidence(evidence, {int(node): int(hints[node]) for node in hard}, graph)
         return str(path), str(evidence)
 
-    def infer_words(self, taken: tuple[str, ...]) -> tuple[str, ...]:
-        """The graph and its evidence in words; empty where only a file can say them."""
+    def infer_words(self, taken: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The graph and its evidence in words; empty where only a file can say them, None where nothing can."""
         from mrfstudio.engine.graphs.words import observed_words, words_of
 
         document, graph = self.session().document, self._graph()
+        if document.graph is not None and document.graph.pins:
+            return None
         words = None if document.graph is None else words_of(document.graph, taken)
         if words is None:
-            return ()
+            return () if self._untouched_file(self.session()) is not None else self._link_in_words()
         hints, strength = (document.layers[name].ravel()[: graph.variables] for name in ("hints", "hints_strength"))
         return (*words, *observed_words(hints, strength, NO_HINT, graph.labels))
+
+    def _untouched_file(self, session: Session) -> Path | None:
+        """The file that a session's graph came from, where nobody has changed the graph since."""
+        sketch = session.document.graph
+        untouched = sketch is not None and sketch.is_file and sketch.scales == (1.0, 1.0) and not sketch.tables
+        return self._paths.get(id(session)) if untouched else None
+
+    def _link_in_words(self) -> tuple[str, ...]:
+        """The graph that is shown and its evidence as a link, without what led there; empty where it is too large."""
+        from mrfstudio.engine.files.links import LinkError, link_of
+
+        session = self.session()
+        lane = session.point.lanes[0]
+        try:
+            now = Session(session.workspace, lane.model_name, "bp", document=session.document, playing=False)
+            return (link_of(now),)
+        except LinkError:
+            return ()
 
     def _graph(self) -> FactorGraph:
         model = self.session().point.lanes[0].model

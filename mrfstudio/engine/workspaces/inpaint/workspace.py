@@ -138,6 +138,13 @@ class InpaintWorkspace(NamedModels):
         step = -(-max(mean.shape) // THUMBNAIL)
         return frozen((np.clip(mean[::step, ::step], 0, 1) * WHITE + 0.5).astype(np.uint8))
 
+    def numbers(self, view: LaneView) -> dict[str, float]:
+        """Grey levels and their doubt, as means over what is hidden; over everything where nothing is."""
+        hidden = view.document.layers["mask"] == UNKNOWN
+        part = hidden if hidden.any() else np.ones_like(hidden)
+        mean, deviation = (picture[part].astype(np.float64).mean() for picture in self.beliefs(view))
+        return {"mean": float(mean), "mean deviation": float(deviation)}
+
     def believable(self, view: LaneView) -> bool:
         return all(bool(np.isfinite(grey).all()) for grey in self.beliefs(view))
 

@@ -140,6 +140,11 @@ class PhotographService(Service):
         self.sessions.show(session)
         return document.name
 
+    @classmethod
+    def shipped_arrays(cls, name: str) -> dict[str, np.ndarray]:
+        names = [each.name for each in EXAMPLES]
+        return arrays_of(example_photograph(names.index(name))) if name in names else {}
+
     # Out --------------------------------------------------------------------------------------------------------------
 
     def _answer(self) -> CutoutAnswer:
@@ -205,6 +210,12 @@ def example_photograph(number: int) -> PhotographFile:
     shape = (int(rgb.shape[0]), int(rgb.shape[1]))
     strokes = example_strokes(example, shape)
     return PhotographFile(example.name, as_content(rgb), shape, strokes=strokes, labels=example.labels)
+
+
+def arrays_of(shown: PhotographFile) -> dict[str, np.ndarray]:
+    """What a session file holds of an example that it began with."""
+    assert shown.strokes is not None
+    return {"photograph": shown.content, "origin strokes": shown.strokes}
 
 
 def look_at(path: str) -> PhotographLook:

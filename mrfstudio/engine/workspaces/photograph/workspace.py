@@ -135,6 +135,15 @@ class PhotographWorkspace(NamedModels):
             return frozen(np.zeros((1, 1, len(view.document.labels)), np.uint8))
         return frozen(np.rint(np.moveaxis(small, 0, -1) * 255).astype(np.uint8))
 
+    def numbers(self, view: LaneView) -> dict[str, float]:
+        """How many pixels each label has."""
+        found = looks.beliefs_in(view, VisiblePart.fitting(None, 1, view.document.shape))
+        if found is None:
+            return {}
+        counts = np.bincount(found.argmax(0).ravel(), minlength=len(found))
+        labels = zip(view.document.labels, counts.tolist(), strict=True)
+        return {f"pixels of {label.title}": float(count) for label, count in labels}
+
     def details(self, view: LaneView, pixel: tuple[int, int]) -> Mapping[str, object]:
         """What is believed of one pixel: `labels` with probabilities, its `colour`, the `stroke` on it."""
         found = looks.beliefs_in(view, VisiblePart(*pixel, 1, 1))

@@ -136,6 +136,14 @@ class RepairService(Service):
 
         return Background(work)
 
+    @classmethod
+    def shipped_arrays(cls, name: str) -> dict[str, np.ndarray]:
+        from mrfstudio.engine.workspaces.photograph.service import arrays_of
+        from mrfstudio.engine.workspaces.repair.examples import EXAMPLES
+
+        names = [each.name for each in EXAMPLES]
+        return arrays_of(example(names.index(name))) if name in names else {}
+
     def save_damage(self, folder: str) -> tuple[str, str] | None:
         from mrfstudio.engine.files.images import write_image
         from mrfstudio.engine.workspaces.photograph.export import ending

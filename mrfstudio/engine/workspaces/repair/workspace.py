@@ -164,6 +164,14 @@ class RepairWorkspace(PhotographWorkspace):
         step = -(-max(colours.shape[:2]) // THUMBNAIL)
         return np.rint(colours[::step, ::step].mean(-1) * WHITE).astype(np.uint8)
 
+    def numbers(self, view: LaneView) -> dict[str, float]:
+        """Doubt of what was filled in, as a mean over the damage."""
+        placed, damaged = _answer(view), view.document.layers["strokes"] == DAMAGED
+        if placed is None or not damaged.any():
+            return {}
+        doubt = placed.seen(placed.found.deviation, VisiblePart.fitting(None, 1, view.document.shape))
+        return {"mean deviation": float(doubt[damaged].astype(np.float64).mean())}
+
     def details(self, view: LaneView, pixel: tuple[int, int]) -> Mapping[str, object]:
         """What is believed of one pixel: `colour` and `deviation` (8 bits), the `component` that filled it."""
         placed, photo = _answer(view), view.document.photo

@@ -14,6 +14,7 @@ from mrfstudio.engine.protocol.commands import SetEvidence
 from mrfstudio.engine.protocol.commands.base import next_gesture
 from mrfstudio.engine.protocol.frames import Frame
 from mrfstudio.engine.protocol.requests.converge import ExportGraph, InferInputs, InferWords, ReadEvidence
+from mrfstudio.engine.protocol.requests.studio import CopyLink, CopySession
 from mrfstudio.places import user_folder
 from mrfstudio.ui.export.pictures import Drawing
 from mrfstudio.ui.window.actions import COPY_COMMAND, EXPORT_GRAPH, OPEN_GRAPH_FILE, ActionHandlers
@@ -91,15 +92,28 @@ class ConvergeFiles(Exports):
         shown = next((each for each in frame.lanes if each.lane == self._workspace.lane), frame.lanes[0])
         self._controller.ask(InferWords((*TAKEN, *shown.parameters)), self._copy_words)
 
-    def _copy_words(self, words: tuple[str, ...]) -> None:
-        """In words where that can be; a graph that was drawn or edited goes into a file."""
+    def _copy_words(self, words: tuple[str, ...] | None) -> None:
+        """In words or as a link where that can be; what is too large for one goes into a file."""
         frame = self._controller.newest
+        if words is None:
+            self._copy_replay()
+            return
         if words and frame is not None and frame.lanes:
             self._copy(infer_line(frame, self._workspace.lane, words))
             return
         folder = user_folder("commands")
         stem = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{self._name}"
         self._controller.ask(InferInputs(str(stem)), self._copy_command)
+
+    def _copy_replay(self) -> None:
+        """The whole state, as `infer` has no words for it."""
+
+        def copy(session: str) -> None:
+            self._copy(shlex.join(("mrfstudio", "replay", session)))
+
+        name, place = self._controller.workspace, user_folder("commands") / time.strftime("%Y%m%d-%H%M%S.mrfs")
+        request = CopySession(name, str(place))
+        self._controller.ask(CopyLink(name), copy, lambda _: self._controller.ask(request, copy))
 
     def _copy_command(self, inputs: tuple[str, str]) -> None:
         frame = self._controller.newest

@@ -58,7 +58,7 @@ class InpaintFiles(CanvasFiles):
     # The command ------------------------------------------------------------------------------------------------------
 
     def copy_command(self) -> None:
-        """`mrfstudio inpaint …` on picture and mask as files; a snapshot of the session where that is not enough."""
+        """`mrfstudio inpaint …` on a picture of a data set in words; else the whole state, or picture and mask."""
         frame = self._controller.newest
         if frame is None or len(frame.lanes) != 1 or frame.lanes[0].algorithm != "bp":
             super().copy_command()
@@ -68,8 +68,14 @@ class InpaintFiles(CanvasFiles):
 
         def saved(paths: tuple[str, str] | None) -> None:
             if paths is None:  # the command knows neither doubtful pixels nor units that are held
-                super(InpaintFiles, self).copy_command()
+                self.copy_session()
             else:
                 self._copy(command_line("inpaint", paths[0], "--mask", paths[1], *options))
 
-        self._controller.ask(SaveQuery(str(self.new_place())), saved)
+        def save() -> None:
+            self._controller.ask(SaveQuery(str(self.new_place())), saved)
+
+        def line(word: str) -> str:
+            return command_line("inpaint", word, "--mask", word, *options)
+
+        self.copy_shipped(line, lambda: self.copy_replay(save))

@@ -146,19 +146,20 @@ class PhotographFiles(PhotographCanvasFiles):
     # The command ------------------------------------------------------------------------------------------------------
 
     def copy_command(self) -> None:
-        """`mrfstudio segment PHOTO --scribbles …` on photograph and strokes as files."""
+        """`mrfstudio segment PHOTO --scribbles …` on an example in words, or on photograph and strokes as files."""
         frame = self._controller.newest
         if frame is None or len(frame.lanes) != 1:
             super().copy_command()
             return
         options = self._options(frame)
-        place = self.new_place()
 
-        def written(saved: tuple[str, str, int]) -> None:
-            photo, strokes, labels = saved
-            self._copy(command_line("segment", photo, "--scribbles", strokes, "--labels", str(labels), *options))
+        def line(photo: str, strokes: str, labels: int) -> str:
+            return command_line("segment", photo, "--scribbles", strokes, "--labels", str(labels), *options)
 
-        self._controller.ask(SaveScribbles(str(place)), written)
+        def save() -> None:
+            self._controller.ask(SaveScribbles(str(self.new_place())), lambda saved: self._copy(line(*saved)))
+
+        self.copy_shipped(lambda word: line(word, word, len(frame.labels)), lambda: self.copy_replay(save))
 
     def _options(self, frame: Frame) -> list[str]:
         """Parameters that are not the usual ones, as the command names them."""

@@ -35,17 +35,23 @@ class RepairFiles(PhotographCanvasFiles):
         self._controller.ask(SaveRepaired(str(path)), lambda written: self._say(f"Written: {written}"))
 
     def copy_command(self) -> None:
-        """`mrfstudio inpaint …` on photograph and damage as files; a snapshot where that is not enough."""
+        """`mrfstudio inpaint …` on an example in words, or on photograph and damage as files; else the whole state."""
         frame = self._controller.newest
         if frame is None or len(frame.lanes) != 1:
             super().copy_command()
             return
         model = frame.lanes[0].model
 
+        def line(photo: str, mask: str) -> str:
+            return command_line("inpaint", photo, "--mask", mask, "--model", model, "--out", "out.png")
+
         def saved(paths: tuple[str, str] | None) -> None:
             if paths is None:  # the command knows neither doubtful pixels nor components that are held
-                super(RepairFiles, self).copy_command()
+                self.copy_replay()
             else:
-                self._copy(command_line("inpaint", paths[0], "--mask", paths[1], "--model", model, "--out", "out.png"))
+                self._copy(line(*paths))
 
-        self._controller.ask(SaveDamage(str(self.new_place())), saved)
+        def save() -> None:
+            self._controller.ask(SaveDamage(str(self.new_place())), saved)
+
+        self.copy_shipped(lambda word: line(word, word), lambda: self.copy_replay(save))

@@ -16,7 +16,13 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog
 
 from mrfstudio.engine.protocol.frames import Frame
-from mrfstudio.engine.protocol.requests.studio import CopySession, DescribeModel, ModelCard
+from mrfstudio.engine.protocol.requests.studio import (
+    CopyLink,
+    CopySession,
+    DescribeModel,
+    ModelCard,
+    PictureInWords,
+)
 from mrfstudio.places import user_folder
 from mrfstudio.ui.export.pictures import Drawing, drawing_of
 from mrfstudio.ui.window.actions import COPY_COMMAND, OPEN_MODEL, PASTE, SHOW_CARD, ActionHandlers
@@ -110,17 +116,38 @@ class CanvasFiles(Exports):
     # The command ------------------------------------------------------------------------------------------------------
 
     def copy_command(self) -> None:
-        """The `mrfstudio` line that computes what is shown; a snapshot of the session where no shorter one can."""
+        """The `mrfstudio` line that computes what is shown; the whole state where no shorter one can."""
         frame = self._controller.newest
         if frame is None or not frame.lanes:
             return
         line = self.direct_command(frame)
         if line is not None:
             self._copy(line)
-            return
+        else:
+            self.copy_replay()
+
+    def copy_replay(self, otherwise: Callable[[], None] | None = None) -> None:
+        """The state as a link in the line, which any machine can run; else a file that the line names."""
+        save = otherwise or self.copy_session
+        self._controller.ask(CopyLink(self._controller.workspace), self._replay, lambda _: save())
+
+    def copy_session(self) -> None:
         path = self.new_place().with_suffix(SESSION_ENDING)
-        request = CopySession(self._controller.workspace, str(path))
-        self._controller.ask(request, lambda saved: self._copy(command_line("replay", saved)))
+        self._controller.ask(CopySession(self._controller.workspace, str(path)), self._replay)
+
+    def _replay(self, session: str) -> None:
+        self._copy(command_line("replay", session))
+
+    def copy_shipped(self, line: Callable[[str], str], otherwise: Callable[[], None]) -> None:
+        """The line for the word of the shipped picture that is shown; something else where there is none."""
+
+        def answered(word: str) -> None:
+            if word:
+                self._copy(line(word))
+            else:
+                otherwise()
+
+        self._controller.ask(PictureInWords(self._controller.workspace), answered)
 
     def new_place(self) -> Path:
         """A path, without an ending, for what a copied command needs."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QComboBox, QScrollBar, QTabBar, QWidget
 
+from mrfstudio.engine.files import links
 from mrfstudio.engine.protocol.commands import Paint, PaintRectangle
 from mrfstudio.ui.workspaces.shared.canvas_files import CanvasFiles
 from tests.ui.helpers.inpaint import hidden, mean
@@ -91,8 +92,12 @@ def test_a_session_is_saved_and_opened_from_another_workspace(studio: Studio, tm
     np.testing.assert_array_equal(mean(studio), filled)
 
 
-def test_the_command_says_what_is_shown(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_too_large_for_a_link_goes_into_files(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`test_copied_commands.py` has all others."""
     monkeypatch.setattr(CanvasFiles, "new_place", lambda self: tmp_path / "query")
+    monkeypatch.setattr(links, "LONGEST", 100)
     studio.messages.clear()
     studio.do("copy_command")
     studio.until(lambda: bool(studio.messages))
