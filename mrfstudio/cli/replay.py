@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mrfstudio.cli.shared import DONE, add_json, is_link, print_json
+from mrfstudio.engine.protocol.errors import StudioError
 
 
 def add(commands: Any) -> None:
@@ -32,7 +33,17 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="also draw the curves for paper, as .pdf, .svg or .png, and a .csv"
     )
-    parser.add_argument("--width", type=float, default=85.0, metavar="MM", help="of the figure (default 85)")
+    figure = parser.add_argument_group("figure", "what --figure draws and how; *Export figure…* writes these options")
+    figure.add_argument("--width", type=float, default=85.0, metavar="MM", help="of all of it (default 85)")
+    figure.add_argument("--height", type=float, default=55.0, metavar="MM", help="of a row of plots (default 55)")
+    figure.add_argument("--columns", type=int, default=1, metavar="N", help="plots beside each other (default 1)")
+    figure.add_argument("--points", type=float, default=8.0, metavar="PT", help="size of letters (default 8)")
+    figure.add_argument("--font", default="", metavar="NAME", help="of the letters")
+    figure.add_argument("--dpi", type=int, default=300, metavar="N", help="resolution of a .png (default 300)")
+    figure.add_argument(
+        "--plots", default="", metavar="TITLES", help="plots of the window, such as 'residual:y=log;free energy'"
+    )
+    figure.add_argument("--canvas", default="", metavar="WxH", help="the canvas too, as on a screen of so many pixels")
     parser.add_argument("--lesson", default="", metavar="NAME", help="a lesson whose text the page is to have")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -63,13 +74,7 @@ def _replay(options: argparse.Namespace, path: Path) -> int:
         result["page"] = str(options.page)
         result["page_bytes"] = write_page(path, options.page, lines, title)
     if options.figure is not None:
-        from mrfstudio.engine.tasks.page import run_of_file
-        from mrfstudio.ui.export.headless import draw_figure
-
-        given = str(options.session) if is_link(str(options.session)) else path.name
-        words = ["mrfstudio", "replay", given, "--figure", options.figure.name]
-        command = shlex.join([*words, "--width", f"{options.width:g}"])
-        draw_figure(run_of_file(path), options.figure, options.width, command)
+        _draw(options, path)
         result["figure"] = str(options.figure)
     if not print_json(options.json, result):
         print(f"{_name(options.session)}: {result['commands']} commands, {result['iterations']} iterations")
@@ -90,6 +95,29 @@ def _replay(options: argparse.Namespace, path: Path) -> int:
     return DONE
 
 
+def _draw(options: argparse.Namespace, path: Path) -> None:
+    """The figure that is asked for, and beside it the line that makes it again."""
+    from mrfstudio.ui.export.headless import draw_again, draw_figure
+    from mrfstudio.ui.export.paper import Paper
+
+    given = str(options.session) if is_link(str(options.session)) else path.name
+    words = ["mrfstudio", "replay", given, "--figure", options.figure.name]
+    sizes = options.width, options.height, options.columns, options.points, options.dpi
+    if not all(size > 0 for size in sizes):
+        raise StudioError("Width, height, columns, points and dpi of a figure are numbers above 0.")
+    paper = Paper(*sizes[:3], options.font, *sizes[3:])
+    for name in ("width", "height", "columns", "points", "dpi", "font", "plots", "canvas"):
+        value = getattr(options, name)
+        words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)] if value != "" else []
+    command = shlex.join(words)
+    if options.plots or options.canvas:
+        draw_again(path, options.figure, paper, options.plots, options.canvas, command)
+        return
+    from mrfstudio.engine.tasks.page import run_of_file
+
+    draw_figure(run_of_file(path), options.figure, paper, command)
+
+
 def _name(session: Path) -> str:
     """What a session is called in a line."""
     return "link" if is_link(str(session)) else str(session)
@@ -100,7 +128,6 @@ def _lesson(name: str) -> tuple[tuple[str, ...], str]:
     if not name:
         return (), ""
     from mrfstudio.engine.files.lesson_file import read_lesson, shipped_lessons
-    from mrfstudio.engine.protocol.errors import StudioError
 
     shipped = {lesson.name: lesson for lesson in shipped_lessons()}
     if name not in shipped and not Path(name).exists():

@@ -70,7 +70,7 @@ def test_it_says_where_the_figure_is(
     go_on(session)
     path = save_session(session, tmp_path / "mine.mrfs")
     drawn: list[Path] = []
-    monkeypatch.setattr("mrfstudio.ui.export.headless.draw_figure", lambda run, out, width, command: drawn.append(out))
+    monkeypatch.setattr("mrfstudio.ui.export.headless.draw_figure", lambda run, out, paper, command: drawn.append(out))
     assert main(["replay", str(path), "--figure", str(tmp_path / "curves.pdf")]) == 0
     assert drawn == [tmp_path / "curves.pdf"]
     assert f"its curves are in {tmp_path / 'curves.pdf'}" in capsys.readouterr().out

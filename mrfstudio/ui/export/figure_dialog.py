@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -24,6 +25,8 @@ from mrfstudio.ui.plots.plot import Plot
 from mrfstudio.ui.window.settings import Settings
 
 PDF = "PDF document (*.pdf)"
+Command = Callable[[Path, Paper, Sequence[Plot], QSize | None], str]
+"""The line that makes a figure again, of its path, its paper, its plots and the size of its canvas."""
 
 
 class FigureDialog(QDialog):
@@ -36,7 +39,7 @@ class FigureDialog(QDialog):
         settings: Settings,
         say: Callable[[str], None],
         parent: QWidget | None = None,
-        command: Callable[[Path], str] | None = None,
+        command: Command | None = None,
         offered: Sequence[tuple[str, Plot]] = (),
     ) -> None:
         """`plots` are ticked, those `offered` by name are not; `command` makes the line that makes a file again."""
@@ -115,7 +118,9 @@ class FigureDialog(QDialog):
         chosen = [plot for plot, box in zip(self._plots, self.boxes, strict=True) if box.isChecked()]
         canvas = self._canvas if self.canvas.isChecked() else None
         try:
-            save_figure(chosen, canvas, self.paper(), path, "" if self._command is None else self._command(path))
+            paper = self.paper()
+            line = "" if self._command is None else self._command(path, paper, chosen, canvas.size if canvas else None)
+            save_figure(chosen, canvas, paper, path, line)
         except ExportError as error:
             self._say(str(error))
             return False

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, QSize
 from PySide6.QtWidgets import QApplication
 
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.pages.run import CURVES, PageRun
+from mrfstudio.ui.export.paper import Paper, save_figure
+from mrfstudio.ui.export.pictures import ExportError
 from mrfstudio.ui.plots.content import Content, PlotLine
 from mrfstudio.ui.plots.curve_plot import lane_paint
 from mrfstudio.ui.window.app import Startup, make_app
@@ -66,8 +68,9 @@ FILM_PATIENCE = 3600.0
 """Seconds that a film may take: messages that were too large to store are computed again."""
 
 
-def film(session: Path, out: Path) -> None:
-    """Draw the canvas of a session at every iteration, as the window would export it."""
+@contextmanager
+def window_on(session: Path) -> Iterator[tuple[MainWindow, list[str]]]:
+    """The window on a session that it has opened, and what it says. Raises `StudioError`."""
     with headless_window(session) as window:
         window.resize(*FILM_SIZE)
         said: list[str] = []
@@ -76,6 +79,12 @@ def film(session: Path, out: Path) -> None:
         if window.files.path != session:
             raise StudioError(said[-1])
         wait_until(lambda: window.controller.answered or window.controller.newest is not None, said, FILM_PATIENCE)
+        yield window, said
+
+
+def film(session: Path, out: Path) -> None:
+    """Draw the canvas of a session at every iteration, as the window would export it."""
+    with window_on(session) as (window, said):
         recorder = window.workspace.recorder
         if recorder is None:
             raise StudioError(f"The workspace {window.workspace.title} has no canvas to film.")
@@ -87,16 +96,45 @@ def film(session: Path, out: Path) -> None:
             raise StudioError(said[-1])
 
 
-def draw_figure(run: PageRun, out: Path, width: float, command: str) -> None:
-    """The curves of a run for paper, without a window. Raises `StudioError`."""
-    from mrfstudio.ui.export.paper import Paper, save_figure
-    from mrfstudio.ui.export.pictures import ExportError
+def draw_again(session: Path, out: Path, paper: Paper, plots: str, canvas: str, command: str) -> None:
+    """The figure that *Export figure…* made of a session; words as in `recipe.py`. Raises `StudioError`."""
+    from mrfstudio.ui.export.recipe import canvas_size, chosen
 
+    size = canvas_size(canvas)
+    with window_on(session) as (window, said):
+
+        def there() -> bool:
+            frame = window.controller.newest
+            return frame is not None and frame.seeking is None and window.controller.answered
+
+        wait_until(there, said, FILM_PATIENCE)
+        if size is not None:
+            _give_canvas(window, size)
+        drawing = None if size is None else window.showing.canvas_on_paper()
+        try:
+            save_figure(chosen(window.showing.plots(hidden=True), plots), drawing, paper, out, command)
+        except ExportError as error:
+            raise StudioError(str(error)) from error
+
+
+def _give_canvas(window: MainWindow, size: QSize) -> None:
+    """Make the window as large as it must be for a canvas of this size."""
+    for _ in range(3):
+        drawing = window.workspace.canvas_drawing()
+        if drawing is None or drawing.size == size:
+            return
+        window.resize(window.size() + size - drawing.size)
+        for _ in range(3):  # layouts settle in steps
+            QApplication.processEvents()
+
+
+def draw_figure(run: PageRun, out: Path, paper: Paper, command: str) -> None:
+    """The curves of a run for paper, without a window. Raises `StudioError`."""
     if QApplication.instance() is None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     make_app()
     try:
-        save_figure(contents_of(run), None, Paper(width), out, command)
+        save_figure(contents_of(run), None, paper, out, command)
     except ExportError as error:
         raise StudioError(str(error)) from error
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, QSize, Qt
 from PySide6.QtGui import QPainter
 
 from mrfstudio.engine.protocol.requests.studio import CopySession, ExportPage, Typeset
@@ -22,6 +23,7 @@ from mrfstudio.ui.window.dialogs.common import show_dialog
 from mrfstudio.ui.window.stage import KEYS, SLIDE_KEYS, Stage
 
 if TYPE_CHECKING:
+    from mrfstudio.ui.export.paper import Paper
     from mrfstudio.ui.window.main_window import MainWindow
 
 HTML = "Web page (*.html)"
@@ -151,10 +153,10 @@ class Showing(QObject):
         window, offered = self._window, self.plots_of_pages()
         plots = [plot for plot in self.plots() if plot.content.anything]
         command = self._keep_session if window.workspace.has_session else None
-        drawing = self._canvas_on_paper()
+        drawing = self.canvas_on_paper()
         show_dialog(FigureDialog(plots, drawing, window.settings, window.say, window, command, offered))
 
-    def _canvas_on_paper(self) -> Drawing | None:
+    def canvas_on_paper(self) -> Drawing | None:
         """What the canvas shows, in light colours whatever the window's."""
         workspace = self._window.workspace
         drawing, pages = workspace.canvas_drawing(), workspace.pages
@@ -174,8 +176,15 @@ class Showing(QObject):
 
         return replace(drawing, paint=paint, paper=LIGHT.paper)
 
-    def _keep_session(self, path: Path) -> str:
-        """Keep the session beside a figure, and say how the curves are drawn again from it."""
-        session = path.with_suffix(".mrfs")
+    def _keep_session(self, path: Path, paper: Paper, plots: Sequence[Plot], canvas: QSize | None) -> str:
+        """Keep the session beside a figure, and say how it is drawn again from it."""
+        from mrfstudio.ui.export.recipe import options_of
+
+        session, own = path.with_suffix(".mrfs"), self.plots()
         self._window.controller.ask(CopySession(self._window.controller.workspace, str(session)), lambda _: None)
-        return shlex.join(["mrfstudio", "replay", session.name, "--figure", path.name])
+        options = options_of(paper, [plot for plot in plots if plot in own], canvas)
+        line = shlex.join(["mrfstudio", "replay", session.name, "--figure", path.name, *options])
+        left = [plot.content.title or "a plot" for plot in plots if plot not in own]
+        return (
+            line if not left else f"{line}\n# Without {', '.join(left)}: what stands on a page, the window alone draws."
+        )

@@ -115,7 +115,7 @@ def test_a_figure_has_the_canvas_in_light_colours_also_from_behind_a_page(
     pictures = []
     for mode in ("light", "dark"):
         window.theme.set_mode(mode)
-        drawing = window.showing._canvas_on_paper()
+        drawing = window.showing.canvas_on_paper()
         assert drawing is not None
         save_figure([], drawing, Paper(), tmp_path / f"{mode}.png", "")
         pictures.append(QImage(str(tmp_path / f"{mode}.png")))
