@@ -103,10 +103,12 @@ def read_numbers(path: AnyPath, *, keyword: dict[str, str] | None = None, commen
         text = _without_keyword(path, text, keyword)
     if text.translate(None, NUMERIC):
         raise _not_a_number(path, text)
-    try:
-        values = np.concatenate([np.fromiter(map(float, chunk.split()), np.float64) for chunk in _chunks(text)])
-    except ValueError:
-        raise _not_a_number(path, text) from None
+    pieces: list[np.ndarray] = []
+    for _, chunk in _chunks(text):
+        if (numbers := _numbers(chunk)) is None:
+            raise _not_a_number(path, text)
+        pieces.append(numbers)
+    values = np.concatenate(pieces)
     file = NumberFile(path, text, values)
     infinite = ~np.isfinite(values)
     if infinite.any():
@@ -193,26 +195,44 @@ def _without_keyword(path: AnyPath, text: bytes, keyword: dict[str, str]) -> byt
     return text[: match.start()] + b" " * len(word) + text[match.end() :]
 
 
-def _chunks(text: bytes) -> Iterator[bytes]:
-    """Pieces of about `CHUNK` bytes that break between numbers."""
+def _chunks(text: bytes, size: int = CHUNK) -> Iterator[tuple[int, bytes]]:
+    """Pieces of about so many bytes that break between numbers, each with the byte at which it starts."""
     start = 0
     while start < len(text):
-        space = re.compile(rb"\s").search(text, start + CHUNK)
+        space = re.compile(rb"\s").search(text, start + size)
         stop = space.start() if space else len(text)
-        yield text[start:stop]
+        yield start, text[start:stop]
         start = stop
 
 
 def _not_a_number(path: AnyPath, text: bytes) -> GraphFileError:
-    """Name the first word that is no number."""
-    for match in re.finditer(rb"\S+", text):
-        word = match.group()
-        if re.fullmatch(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", word):
-            continue
-        finite = "a finite number" if re.fullmatch(rb"[+-]?(nan|inf(inity)?)", word, re.IGNORECASE) else "a number"
-        line = line_of(text, match.start())
-        return GraphFileError(f"{path}, line {line}: found {quoted(word)} where {finite} was expected.")
+    """Name the first word with a letter that no number has; where there is none, the first that is no number."""
+    start, word = _foreign(text) or _misspelt(text)
+    finite = "a finite number" if re.fullmatch(rb"[+-]?(nan|inf(inity)?)", word, re.IGNORECASE) else "a number"
+    return GraphFileError(f"{path}, line {line_of(text, start)}: found {quoted(word)} where {finite} was expected.")
+
+
+def _foreign(text: bytes) -> tuple[int, bytes] | None:
+    match = re.search(rb"(?<!\S)[0-9+\-.eE]*[^0-9+\-.eE\s]\S*", text)
+    return None if match is None else (match.start(), match.group())
+
+
+def _misspelt(text: bytes) -> tuple[int, bytes]:
+    """Pieces are tried as a whole first: word by word a few megabytes would take seconds."""
+    for start, piece in _chunks(text, 1 << 16):
+        if _numbers(piece) is None:
+            for match in re.finditer(rb"\S+", piece):
+                if _numbers(match.group()) is None:
+                    return start + match.start(), match.group()
     raise AssertionError("every word is a number")
+
+
+def _numbers(text: bytes) -> np.ndarray | None:
+    """All numbers of a piece of text, or None where a word is none."""
+    try:
+        return np.fromiter(map(float, text.split()), np.float64)
+    except ValueError:
+        return None
 
 
 def _token_starts(text: bytes) -> np.ndarray:
@@ -222,7 +242,8 @@ def _token_starts(text: bytes) -> np.ndarray:
 
 def line_of(text: bytes, offset: int) -> int:
     """The number of the line that a byte is in."""
-    return len((text[:offset] + b".").splitlines())
+    before = text[:offset]
+    return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
 
 
 def quoted(word: bytes) -> str:
