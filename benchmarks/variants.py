@@ -133,6 +133,14 @@ def slices(draw: Draw, side: int, strength: float) -> Variant:
     return [2] * (2 * side), [*fields, *pairs], {}
 
 
+def dense(draw: Draw, spins: int, strength: float) -> Variant:
+    """Every spin with every other."""
+    spread = strength / math.sqrt(spins)
+    pairs = [(pair, draw.normal(0, spread) * SPINS) for pair in itertools.combinations(range(spins), 2)]
+    fields = [((v,), draw.normal(0, 0.5) * np.array([-1.0, 1.0])) for v in range(spins)]
+    return [2] * spins, [*fields, *pairs], {}
+
+
 def relations(draw: Draw, people: int) -> Variant:
     """Friends smoke alike: a variable for each person and for each pair of them."""
     cards, factors = [2] * people, list[tuple[tuple[int, ...], np.ndarray]]()
@@ -197,20 +205,33 @@ FAMILIES: dict[str, Callable[[Draw], Variant]] = {
     "constraints": lambda draw: constraints(draw, 40, 4.0, 4),
     "triples": lambda draw: triples(draw, 26, 24, 1.5),
 }
+HARD: dict[str, Callable[[Draw], Variant]] = {
+    "hard-grid-22": lambda draw: grid(draw, 22, False, 2.0),
+    "hard-grid-23": lambda draw: grid(draw, 23, False, 1.0),
+    "hard-slices": lambda draw: slices(draw, 23, 0.4),
+    "hard-relations": lambda draw: relations(draw, 27),
+    "hard-segmentation-21": lambda draw: segmentation(draw, 5, 11, 21),
+    "hard-constraints": lambda draw: constraints(draw, 54, 4.0, 4),
+    "hard-triples": lambda draw: triples(draw, 46, 43, 1.5),
+    "hard-diagnosis": lambda draw: diagnosis(draw, 62, 72),
+    "hard-dense": lambda draw: dense(draw, 27, 1.2),
+    "hard-pedigree": lambda draw: pedigree(draw, 76, 9),
+}
+"""Graphs that `auto` does not answer exactly in 20 s, or hardly; their solutions take minutes each."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--only", nargs="*", default=list(FAMILIES), choices=list(FAMILIES))
+    parser.add_argument("--only", nargs="*", default=list(FAMILIES), choices=[*FAMILIES, *HARD])
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     for seed, name in itertools.product(given.seeds, given.only):
         path = given.folder / f"{name}-{seed}.uai"
         if path.with_name(path.name + ".MAR").exists():
             continue
-        print(f"{path.stem:<26} {put(path, *FAMILIES[name](np.random.default_rng((seed, 19))))}", flush=True)
+        print(f"{path.stem:<26} {put(path, *(FAMILIES | HARD)[name](np.random.default_rng((seed, 19))))}", flush=True)
 
 
 def put(path: Path, cards: list[int], factors: Factors, observed: dict[int, int]) -> str:
