@@ -21,6 +21,7 @@ from mrfstudio.cli.shared import (
 )
 from mrfstudio.engine.protocol.catalogue import Field, ParameterError
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.runtime.memory import EVERYTHING, keep_freed_memory
 
 if TYPE_CHECKING:
     from mrfstudio.engine.tasks.quick import Quick
@@ -74,6 +75,7 @@ def _own_options(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> int:
     began = {clock: clock() for clock in (time.monotonic, time.process_time)}
+    keep_freed_memory(EVERYTHING, EVERYTHING)
     tried = _quickly(options)
     if tried is not None and tried.result is not None:
         if not print_json(options.json, tried.result):
@@ -129,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _quickly(options: argparse.Namespace) -> Quick | None:
     """What `auto` says of a small graph, before torch is imported; None where more than that is asked for."""
-    asked = (options.observe, options.edge_alphas, options.priors, options.iterations, options.tolerance)
+    asked = (options.edge_alphas, options.priors, options.iterations, options.tolerance)
     usual = options.device in ("auto", "cpu") and options.precision != 32
     if options.algorithm != "auto" or options.algorithms or options.graph is None or options.pairwise:
         return None
@@ -138,9 +140,10 @@ def _quickly(options: argparse.Namespace) -> Quick | None:
     from mrfstudio.engine.inference.join.budget import Budget
     from mrfstudio.engine.tasks.quick import quickly
 
-    if not options.graph.exists():
+    if not options.graph.exists() and not options.graph.suffix:  # a graph in words
         return None
-    return quickly(options.graph, options.evidence, _parameters(options, options.unknown, "auto", Budget.fields()))
+    given = _parameters(options, options.unknown, "auto", Budget.fields())
+    return quickly(options.graph, options.evidence, given, options.observe)
 
 
 def _parameters(

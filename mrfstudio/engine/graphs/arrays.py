@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfstudio.engine.graphs.names import Names
+
 Group = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Factors of one shape: scopes (n, r), log-tables (n, k_1, …, k_r), and their places (n,) in the file."""
 
@@ -18,6 +20,7 @@ class GraphArrays:
     cardinalities: np.ndarray
     groups: Sequence[Group]
     labels: tuple[int, ...]
+    names: Names | None = None
 
     @property
     def factors(self) -> int:

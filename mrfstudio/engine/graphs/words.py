@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from mrfstudio.engine.graphs.evidence import SOFT_HINT, Evidence
+from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.observed import LEANING, observed_vectors
 from mrfstudio.engine.graphs.sketch import DRAWN, Sketch, Strengths
 from mrfstudio.engine.graphs.sources import SOURCES, GraphSource, make_source
 from mrfstudio.engine.protocol.catalogue import Field, ParameterError
 
 PREFIX = "graph-"
-LEANING = "@"
-"""Between a state and how strongly it is believed: `3=1@0.4`."""
 
 
 def is_words(word: str) -> bool:
@@ -94,25 +93,5 @@ def observed_words(hints: np.ndarray, strength: np.ndarray, none: int, labels: t
 
 
 def evidence_of(words: str, graph: FactorGraph) -> Evidence:
-    """What `--observe` says, of variables and states by number, or by name where the graph has names."""
-    vectors = [np.zeros(states) for states in graph.cardinalities]
-    places = {str(label): place for place, label in enumerate(graph.labels)}
-    if graph.names is not None:
-        places |= {name: place for place, name in enumerate(graph.names.variables)}
-    example = "3=1 or 3=1@0.5" if graph.names is None else f"{graph.names.variables[0]}={graph.names.states[0][0]}"
-    for part in words.split(","):
-        label, _, rest = part.partition("=")
-        state, _, strength = rest.partition(LEANING)
-        try:
-            place = places[label.strip()]
-            named = () if graph.names is None else graph.names.states[place]
-            at = named.index(state) if state in named else int(state)
-            against = SOFT_HINT * float(strength) if strength else -np.inf
-            if not 0 <= at < len(vectors[place]) or (strength and not 0 <= float(strength) <= 1):
-                raise ValueError(part)
-        except (ValueError, KeyError) as error:
-            raise ParameterError(
-                f"--observe has {part!r}: expected VARIABLE=STATE or VARIABLE=STATE@STRENGTH, such as {example}."
-            ) from error
-        vectors[place] = np.where(np.arange(len(vectors[place])) == at, 0.0, against)
-    return Evidence(graph.pack(vectors))
+    """What `--observe` says of a graph."""
+    return Evidence(graph.pack(observed_vectors(words, graph.cardinalities, graph.labels, graph.names)))

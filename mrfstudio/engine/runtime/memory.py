@@ -12,15 +12,20 @@ LARGEST_IN_HEAP = 32 * 2**20
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # names of settings in malloc.h
 
 
-def keep_freed_memory() -> None:
+EVERYTHING = 2**31 - 1
+"""The most that glibc can be told."""
+
+
+def keep_freed_memory(spare: int = SPARE, largest: int = LARGEST_IN_HEAP) -> None:
     """Let the C library keep freed memory for the next tensors; nothing where it is not glibc.
 
     By default it gives back every block of a message's size, and the system must clear fresh pages for the next: that
-    took half the time of an iteration on a face and a fifth of a training step.
+    took half the time of an iteration on a face and a fifth of a training step. A process that has one thing to do and
+    ends may keep `EVERYTHING`.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
-        for setting, size in ((_TRIM_THRESHOLD, SPARE), (_TOP_PAD, SPARE // 4), (_MMAP_THRESHOLD, LARGEST_IN_HEAP)):
+        for setting, size in ((_TRIM_THRESHOLD, spare), (_TOP_PAD, SPARE // 4), (_MMAP_THRESHOLD, largest)):
             mallopt(setting, size)
 
 

@@ -1,27 +1,40 @@
 """What `auto` says of a small graph, without torch: importing that takes longer than the answer.
 
 The same order, tree and sums as `auto` itself, and the same words; whatever is not simply a small graph in a file is
-left to `infer.py`, complaints about it too.
+left to `infer.py`.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mrfstudio.engine.files.graphs.bif import bif_network
 from mrfstudio.engine.files.graphs.fg import fg_arrays
-from mrfstudio.engine.files.graphs.sidecar import ENDING
+from mrfstudio.engine.files.graphs.graph import ending_of
+from mrfstudio.engine.files.graphs.sidecar import names_beside
+from mrfstudio.engine.files.graphs.text import is_compressed
 from mrfstudio.engine.files.graphs.uai import read_evidence, uai_arrays
+from mrfstudio.engine.files.graphs.xml_networks import xdsl_network, xmlbif_network
 from mrfstudio.engine.graphs.arrays import GraphArrays
+from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
+from mrfstudio.engine.graphs.observed import observed_vectors
 from mrfstudio.engine.inference.join.budget import BY_TREE, Begun, Budget, clock_of, looks_long, why_tree
 from mrfstudio.engine.inference.join.orders import best_order
 from mrfstudio.engine.inference.join.probing import probed
 from mrfstudio.engine.inference.join.reduction import Impossible, reduced_tables
-from mrfstudio.engine.protocol.errors import StudioError
 
-READERS = {".uai": uai_arrays, ".fg": fg_arrays}
+READERS: dict[str, Callable[[Path], GraphArrays]] = {
+    ".uai": uai_arrays,
+    ".fg": fg_arrays,
+    ".bif": lambda path: bif_network(path).arrays(),
+    ".xmlbif": lambda path: xmlbif_network(path).arrays(),
+    ".xml": lambda path: xmlbif_network(path).arrays(),
+    ".xdsl": lambda path: xdsl_network(path).arrays(),
+}
 LARGEST = 8 << 20
 """Bytes of a file that is read twice where it turns out not to be small."""
 
@@ -36,30 +49,38 @@ class Quick:
     """Seconds that it took, by the clock of the parameters."""
 
 
-def quickly(path: Path, evidence_path: Path | None, given: dict[str, Any]) -> Quick:
-    """Marginals and log Z of a graph that `auto` answers by a join tree at once; `given` are parameters of `auto`."""
+def quickly(path: Path, evidence_path: Path | None, given: dict[str, Any], observed: str = "") -> Quick:
+    """Marginals and log Z of a graph that `auto` answers by a join tree at once; `given` are parameters of `auto`.
+
+    Raises `StudioError` where file, evidence or parameters are wrong.
+    """
     clock = clock_of(given)
     began = clock()
-    reader = READERS.get(path.suffix.lower())
-    if reader is None or not path.is_file() or path.stat().st_size > LARGEST or Path(f"{path}{ENDING}").exists():
+    ending = ending_of(path)
+    if is_compressed(path) or (path.exists() and (not path.is_file() or path.stat().st_size > LARGEST)):
         return Quick()
+    budget = Budget(**given)
+    graph = READERS[ending](path)
+    if graph.names is None:
+        graph = replace(graph, names=names_beside(path, graph.cardinalities.tolist()))
+    states = read_evidence(evidence_path, graph) if evidence_path else {}
+    spent = clock() - began
+    if looks_long(len(graph.cardinalities), graph.factors, budget.seconds):
+        return Quick(spent=spent)
     try:
-        budget = Budget(**given)
-        graph = reader(path)
-        observed = read_evidence(evidence_path, graph) if evidence_path else {}
-        spent = clock() - began
-        if looks_long(len(graph.cardinalities), graph.factors, budget.seconds):
-            return Quick(spent=spent)
-        begun = looked_at(graph, observed, budget)
+        begun = looked_at(graph, states, observed, budget)
         result = _answer(graph, begun, Budget(**{"clock": "wall", "spent": spent, **given}))
-    except (StudioError, Impossible):  # said by whoever comes next
-        return Quick()
+    except Impossible as problem:
+        raise ContradictoryEvidence(graph.labels[problem.variable]) from None
     return Quick(result, begun, clock() - began)
 
 
-def looked_at(graph: GraphArrays, observed: dict[int, int], budget: Budget) -> Begun:
+def looked_at(graph: GraphArrays, states: dict[int, int], observed: str, budget: Budget) -> Begun:
     """The graph made smaller, and how to eliminate it."""
-    local = graph.local(observed)
+    local = graph.local(states)
+    if observed:
+        said = observed_vectors(observed, graph.cardinalities, graph.labels, graph.names)
+        local = [one + other for one, other in zip(local, said, strict=True)]
     problem = probed(reduced_tables(graph.cardinalities, local, graph.tables, graph.constant))
     return Begun(problem, best_order(problem, budget.seed, budget.effort))
 
@@ -83,6 +104,7 @@ def _answer(graph: GraphArrays, begun: Begun, budget: Budget) -> dict[str, Any] 
         "log_partition": layout.log_z(messages),
         "log_partition_kind": "exact",
         "variables": list(graph.labels),
+        **({} if graph.names is None else {"names": graph.names.described()}),
         "marginals": [vector.tolist() for vector in begun.problem.expanded(layout.marginals(messages))],
         "picked": f"exact by {BY_TREE}: {why_tree(begun.order)}",
         "estimated_error": 0.0,

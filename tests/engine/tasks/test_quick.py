@@ -15,8 +15,9 @@ from mrfstudio.engine.files.graphs.graph import read_graph, write_graph
 from mrfstudio.engine.files.graphs.uai import write_evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.join import budget
+from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.tasks.infer import infer_file
-from mrfstudio.engine.tasks.quick import Quick, quickly
+from mrfstudio.engine.tasks.quick import quickly
 
 
 def drawn(seed: int, zeros: float) -> FactorGraph:
@@ -96,10 +97,44 @@ def test_time_goes_by_the_clock_that_is_named(tmp_path: Path, monkeypatch: pytes
         assert quickly(path, None, {"clock": clock}).spent == 2 * seconds
 
 
-def test_complaints_are_left_to_who_comes_next(tmp_path: Path) -> None:
+def test_named_networks_and_evidence_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "rain.bif"
+    path.write_text(BIF)
+    for observed in ("", "Wet=yes", "Rain=no,2=1@0.3"):
+        quick = quickly(path, None, {}, observed).result
+        assert quick is not None
+        same(quick, infer_file(path, "auto", observed=observed))
+    graph = read_graph(path)
+    write_graph(tmp_path / "rain.uai", graph)  # and names beside it
+    quick = quickly(tmp_path / "rain.uai", None, {}, "Wet=yes").result
+    assert quick is not None
+    assert quick["names"][0] == {"name": "Rain", "states": ["no", "yes"]}
+    same(quick, infer_file(tmp_path / "rain.uai", "auto", observed="Wet=yes"))
+
+
+BIF = """
+variable Rain { type discrete [ 2 ] { no, yes }; }
+variable Wet { type discrete [ 2 ] { no, yes }; }
+variable Road { type discrete [ 3 ] { dry, damp, icy }; }
+probability ( Rain ) { table 0.7, 0.3; }
+probability ( Wet | Rain ) { (no) 0.9, 0.1; (yes) 0.2, 0.8; }
+probability ( Road | Wet, Rain ) { default 0.2, 0.3, 0.5; (no, no) 1.0, 0.0, 0.0; }
+"""
+
+
+def test_complaints_are_those_of_infer(tmp_path: Path) -> None:
     table = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     apart = np.array([[-np.inf, 0.0], [0.0, -np.inf]])
     write_graph(tmp_path / "torn.uai", FactorGraph.from_factors([2, 2], [((0, 1), table), ((0, 1), apart)]))
+    write_graph(tmp_path / "whole.uai", FactorGraph.from_factors([2, 2], [((0, 1), table)]))
     (tmp_path / "broken.uai").write_text("MARKOV 2 2")
-    for name in ("torn.uai", "broken.uai", "absent.uai", "named.bif"):
-        assert quickly(tmp_path / name, None, {}) == Quick()
+    (tmp_path / "rain.bif").write_text(BIF)
+    (tmp_path / "other.txt").write_text("words")
+    cases = [("torn.uai", ""), ("broken.uai", ""), ("absent.uai", ""), ("other.txt", ""), ("rain.bif", "Wet=maybe")]
+    for name, observed in [*cases, ("whole.uai", "0=0,1=1"), ("rain.bif", "Wet=no,Rain=no,Road=icy")]:
+        with pytest.raises(StudioError) as quick:
+            quickly(tmp_path / name, None, {}, observed)
+        with pytest.raises(StudioError) as slow:
+            infer_file(tmp_path / name, "auto", observed=observed)
+        assert str(quick.value) == str(slow.value), name
+        assert type(quick.value) is type(slow.value)

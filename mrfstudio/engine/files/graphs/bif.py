@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mrfstudio.engine.files.graphs.network import Network, as_number
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, line_of, quoted, read_text
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 TOKEN = re.compile(r'"((?:[^"\\\n]|\\.)*)"|([{}()\[\],;|])|([^\s{}()\[\],;|"]+)')
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -71,6 +73,11 @@ class _Words:
 
 def read_bif(path: AnyPath) -> FactorGraph:
     """Read a network; its variables and states have the file's names."""
+    return bif_network(path).graph()
+
+
+def bif_network(path: AnyPath) -> Network:
+    """What the file declares."""
     text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), read_text(path).decode())
     words, network = _Words(path, text), Network(path)
     later: list[tuple[list[str], list[list[str]]]] = []
@@ -88,7 +95,7 @@ def read_bif(path: AnyPath) -> FactorGraph:
             raise words.error(f"found {quoted(kind.encode())} where network, variable or probability was expected")
     for scope, rows in later:  # a table may come before its variables
         _add(network, scope, rows)
-    return network.graph()
+    return network
 
 
 def _variable(words: _Words, network: Network) -> None:

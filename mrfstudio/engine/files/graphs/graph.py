@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from mrfstudio.engine.files.graphs.sidecar import with_sidecar, write_sidecar
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, is_compressed, read_numbers
 from mrfstudio.engine.files.graphs.uai import read_uai, write_uai
 from mrfstudio.engine.files.graphs.xml_networks import read_xdsl, read_xmlbif
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 FORMATS = {".uai": (read_uai, write_uai), ".fg": (read_fg, write_fg)}
 NETWORKS: dict[str, Callable[[AnyPath], FactorGraph]] = {
@@ -30,7 +33,7 @@ def read_graph(path: AnyPath) -> FactorGraph:
 
     Names for `.uai` and `.fg`, which have none, are read from `NAME.uai.names.json` beside them.
     """
-    ending = _ending(path, (*FORMATS, *NETWORKS))
+    ending = ending_of(path)
     return NETWORKS[ending](path) if ending in NETWORKS else with_sidecar(path, FORMATS[ending][0](path))
 
 
@@ -38,6 +41,11 @@ def write_graph(path: AnyPath, graph: FactorGraph) -> None:
     """Write a `.uai` or `.fg` file, compressed where the name ends in `.gz`, and names beside it where it has some."""
     FORMATS[_ending(path, tuple(FORMATS))][1](path, graph)
     write_sidecar(path, graph)
+
+
+def ending_of(path: AnyPath) -> str:
+    """The ending of a graph's file, without `.gz`. Raises `GraphFileError` where it is none."""
+    return _ending(path, (*FORMATS, *NETWORKS))
 
 
 def _ending(path: AnyPath, known: Sequence[str]) -> str:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfstudio.engine.files.graphs.tables import amount, log_values
 from mrfstudio.engine.files.graphs.text import MAX_IMPLIED, AnyPath, GraphFileError
+from mrfstudio.engine.graphs.arrays import GraphArrays
 from mrfstudio.engine.graphs.checks import MAX_ORDER
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.names import Names
 from mrfstudio.engine.protocol.errors import StudioError
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 
 @dataclass(eq=False)
@@ -78,14 +82,35 @@ class Network:
         return np.array(numbers, np.float64).reshape(shape)
 
     def graph(self) -> FactorGraph:
+        """The network as a factor graph."""
+        from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+        return FactorGraph.from_factors([len(states) for states in self.states], self.factors, names=self.names())
+
+    def arrays(self) -> GraphArrays:
+        """The same without torch."""
+        names, shapes = self.names(), dict[tuple[int, ...], list[int]]()
+        for place, (_, table) in enumerate(self.factors):
+            shapes.setdefault(table.shape, []).append(place)
+        groups = [
+            (
+                np.array([self.factors[place][0] for place in places], np.int64),
+                np.stack([self.factors[place][1] for place in places]),
+                np.array(places),
+            )
+            for places in shapes.values()
+        ]
+        cards = np.array([len(states) for states in self.states])
+        return GraphArrays(cards, groups, tuple(range(len(cards))), names)
+
+    def names(self) -> Names:
+        """What variables and states are called, checked."""
         if not self.variables:
             raise self.error("the file declares no variable, where at least one was expected")
-        cards = [len(states) for states in self.states]
         try:
-            names = Names.checked(self.variables, self.states, cards)
+            return Names.checked(self.variables, self.states, [len(states) for states in self.states])
         except StudioError as error:
             raise GraphFileError(f"{self.path}: {error}") from None
-        return FactorGraph.from_factors(cards, self.factors, names=names)
 
 
 def as_number(network: Network, word: str, where: str) -> float:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,20 @@ ENDING = ".names.json"
 
 def with_sidecar(path: AnyPath, graph: FactorGraph) -> FactorGraph:
     """The graph with the names of the file beside it, if there is one."""
+    names = names_beside(path, graph.cardinalities.tolist())
+    return graph if names is None else graph.named(names)
+
+
+def names_beside(path: AnyPath, cardinalities: Sequence[int]) -> Names | None:
+    """What the file beside a graph calls its variables and states; None where there is none."""
     beside = Path(f"{path}{ENDING}")
     if not beside.is_file():
-        return graph
+        return None
     try:
         told = parsed(read_text(beside))
         variables = told["variables"]
         names, states = [str(each["name"]) for each in variables], [list(each["states"]) for each in variables]
-        return graph.named(Names.checked(names, states, graph.cardinalities.tolist()))
+        return Names.checked(names, states, cardinalities)
     except (ValueError, TypeError, KeyError):
         raise GraphFileError(
             f'{beside}: expected {{"variables": [{{"name": …, "states": […]}}, …]}}, one for each variable.'

@@ -7,13 +7,16 @@ the node's own states fastest, after its parents. Entities are refused: a few li
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 import numpy as np
 
 from mrfstudio.engine.files.graphs.network import Network, as_number
 from mrfstudio.engine.files.graphs.text import AnyPath, GraphFileError, read_text
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 DEEPEST = 40
 MOST_TAGS = 300_000
@@ -88,6 +91,11 @@ def parse_xml(path: AnyPath) -> Element:
 
 def read_xmlbif(path: AnyPath) -> FactorGraph:
     """Read a network; its variables and states have the file's names."""
+    return xmlbif_network(path).graph()
+
+
+def xmlbif_network(path: AnyPath) -> Network:
+    """What the file declares."""
     root, network = parse_xml(path), Network(path)
     for variable in root.walk("VARIABLE"):
         name = next(iter(variable.texts("NAME")), "")
@@ -100,11 +108,16 @@ def read_xmlbif(path: AnyPath) -> FactorGraph:
         scope, shape = network.scope([*given, *own], where)
         numbers = [as_number(network, word, where) for text in definition.texts("TABLE") for word in text.split()]
         network.add_table(scope, network.filled(numbers, shape, where), where)
-    return network.graph()
+    return network
 
 
 def read_xdsl(path: AnyPath) -> FactorGraph:
     """Read the chance nodes of a GeNIe network; utilities and decisions are refused."""
+    return xdsl_network(path).graph()
+
+
+def xdsl_network(path: AnyPath) -> Network:
+    """What the file declares."""
     root, network = parse_xml(path), Network(path)
     nodes = [node for group in root.walk("NODES") for node in group.children]
     for node in nodes:
@@ -118,7 +131,7 @@ def read_xdsl(path: AnyPath) -> FactorGraph:
         parents = " ".join(node.texts("PARENTS")).split()
         scope, shape = network.scope([*parents, name], where)
         network.add_table(scope, _xdsl_table(network, node, shape, scope[-1], where), where)
-    return network.graph()
+    return network
 
 
 def _xdsl_table(network: Network, node: Element, shape: tuple[int, ...], own: int, where: str) -> np.ndarray:

@@ -9,6 +9,7 @@ its whole table is made once and what was heard is divided out.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from mrfstudio.engine.inference.join.tables import (
     Contraction,
     Floats,
     Shape,
+    all_summed,
     contraction,
     difference,
     is_linear,
@@ -276,8 +278,8 @@ class Layout:
                 left.setdefault(cluster, []).append(v)
         for cluster, variables in left.items():
             heard, scope = self._heard(cluster, messages), self.clusters.scopes[cluster]
-            for v in variables:
-                log = self._log_sum(cluster, heard, 1 << scope.index(v))
+            masks = [1 << scope.index(v) for v in variables]
+            for v, log in zip(variables, self._log_sums(cluster, heard, masks), strict=True):
                 if np.isneginf(log.max()):
                     raise Impossible(v)
                 found[v] = _probabilities(log)
@@ -306,12 +308,26 @@ class Layout:
             raise Impossible(self.clusters.scopes[cluster][axis])
         return _probabilities(log)
 
-    def factor(self, cluster: int, kept: Scope, messages: Floats) -> Floats:
-        """The belief of some variables of a cluster, axes in the order of `kept`."""
-        scope = self.clusters.scopes[cluster]
-        inside = [v for v in scope if v in kept]
-        log = self._log_sum(cluster, self._heard(cluster, messages), self._mask(cluster, kept))
-        return _probabilities(log).transpose([inside.index(v) for v in kept])
+    def factors(self, cluster: int, wanted: Sequence[Scope], messages: Floats) -> list[Floats]:
+        """The beliefs of some of a cluster's variables at a time, axes in the order in which they are wanted."""
+        scope, found = self.clusters.scopes[cluster], []
+        masks = [self._mask(cluster, kept) for kept in wanted]
+        for kept, log in zip(wanted, self._log_sums(cluster, self._heard(cluster, messages), masks), strict=True):
+            inside = [v for v in scope if v in kept]
+            found.append(_probabilities(log).transpose([inside.index(v) for v in kept]))
+        return found
+
+    def _log_sums(self, cluster: int, heard: _Heard, masks: Sequence[int]) -> list[Floats]:
+        """log Σ of ψ Π m to each of these sets of axes: by way of the whole table, where making it takes no more memory
+        than its messages do.
+        """
+        node = self.nodes[cluster]
+        size = node.axes.size(node.whole)
+        if heard.logarithmic or len(masks) < 3 or size <= TINY or size > max(node.cost[1], MOST):
+            return [self._log_sum(cluster, heard, mask) for mask in masks]
+        joint = node.table(heard.tables)
+        sums = all_summed(node.axes, joint, node.whole, masks)
+        return [logarithm(sums[mask]).reshape([node.axes.shape[a] for a in node.axes.of(mask)]) for mask in masks]
 
     def log_z(self, messages: Floats) -> float:
         """The Bethe value of log Z on the clusters; exact on a tree."""

@@ -26,7 +26,7 @@ from mrfstudio.engine.inference.join.clusters import mini_buckets
 from mrfstudio.engine.inference.join.layout import Layout
 from mrfstudio.engine.inference.join.orders import Order, best_order
 from mrfstudio.engine.inference.join.probing import probed
-from mrfstudio.engine.inference.join.reduction import Floats, Impossible, Reduced, reduced
+from mrfstudio.engine.inference.join.reduction import Floats, Impossible, Reduced, Scope, reduced
 from mrfstudio.engine.protocol.catalogue import integer, number
 from mrfstudio.engine.registry import ALGORITHMS
 
@@ -179,13 +179,20 @@ def group_beliefs(layout: Layout, messages: Floats, group: FactorGroup) -> Tenso
     problem, held = layout.problem, {}
     for cluster, factors in enumerate(layout.clusters.factors):
         held.update(dict.fromkeys(factors, cluster))
-    singles = layout.marginals(messages)
+    singles: dict[int, Floats] | None = None
     found = np.zeros((*group.shape, group.count))
+    left: dict[int, list[tuple[int, Scope, Scope]]] = {}
     for place, scope in enumerate(group.scopes.t().tolist()):
         free = problem.leaders(scope)
         if len(free) > 1:
-            table = layout.factor(held[tuple(sorted(free))], free, messages)
+            left.setdefault(held[tuple(sorted(free))], []).append((place, free, tuple(scope)))
         else:
-            table = singles[free[0]] if free else np.ones(())
-        found[..., place] = problem.laid_out(table, free, tuple(scope))
+            if free and singles is None:
+                singles = layout.marginals(messages)
+            table = singles[free[0]] if free and singles is not None else np.ones(())
+            found[..., place] = problem.laid_out(table, free, tuple(scope))
+    for cluster, members in left.items():
+        tables = layout.factors(cluster, [free for _, free, _ in members], messages)
+        for (place, free, scope), table in zip(members, tables, strict=True):
+            found[..., place] = problem.laid_out(table, free, scope)
     return torch.as_tensor(found, device="cpu")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted
+
 Floats = NDArray[np.float64]
 Shape = tuple[int, ...]
 
@@ -86,6 +88,7 @@ class Contraction:
         """The sum over all axes that are not kept, of the shape of the kept ones."""
         found = list(tables)
         for step in self.steps:
+            stop_if_interrupted()
             found.append(_pair(self.axes, found[step.one], found[step.other], step))
             found[step.one] = found[step.other] = found[-1][:0]  # held no longer than needed
         result = summed(found[-1], self.axes.of(self.last & ~self.kept), keep=True)
@@ -191,6 +194,35 @@ def _pair(axes: Axes, one: Floats, other: Floats, step: TableStep) -> Floats:
     shape = [axes.shape[axis] if left >> axis & 1 else 1 for axis in order]
     back = np.argsort(order)
     return np.ascontiguousarray(result.reshape(shape).transpose(back))
+
+
+def all_summed(axes: Axes, table: Floats, mask: int, wanted: Sequence[int]) -> dict[int, Floats]:
+    """The sums of a table over `mask` to each of the sets of axes that are wanted, laid into the axes of the cluster.
+
+    Sets that together have about half of the axes go by way of the sum to what they have together: the whole table is
+    gone through a few times, and not once for each.
+    """
+    stop_if_interrupted()
+    if len(wanted) < 3 or axes.size(mask) <= TINY:
+        return {kept: summed(table, axes.of(mask & ~kept), keep=True) for kept in wanted}
+    most = max(mask.bit_count() // 2 + 1, *(kept.bit_count() for kept in wanted))
+    unions: list[tuple[int, list[int]]] = []
+    for kept in sorted(set(wanted)):
+        for place, (union, members) in enumerate(unions):
+            if (union | kept).bit_count() <= most:
+                unions[place] = (union | kept, [*members, kept])
+                break
+        else:
+            unions.append((kept, [kept]))
+    found: dict[int, Floats] = {}
+    for union, members in unions:
+        part = summed(table, axes.of(mask & ~union), keep=True)
+        found |= (
+            all_summed(axes, part, union, members)
+            if union != mask
+            else {kept: summed(part, axes.of(mask & ~kept), keep=True) for kept in members}
+        )
+    return found
 
 
 def span(log: Floats) -> float:

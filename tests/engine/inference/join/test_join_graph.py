@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 
 import numpy as np
 import pytest
+import torch
 
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
@@ -223,3 +225,24 @@ def test_auto_grows_clusters_where_nothing_exact_fits_and_estimates_its_error(mo
     assert error < 0.02
     assert 0 < outcome.state.error < 0.1  # type: ignore[attr-defined]
     assert chosen.log_partition(graph, given, outcome.state).kind == "estimate"
+
+
+@pytest.mark.parametrize("observed", [{}, {8: 2}])
+def test_beliefs_of_many_factors_in_one_large_cluster(observed: dict[int, int]) -> None:
+    """Eleven variables of two and three states, every pair and some triples: sums to 60 sets of axes of one table."""
+    draw = np.random.default_rng(5)
+    cards = [2] * 8 + [3] * 3
+    scopes: list[tuple[int, ...]] = list(itertools.combinations(range(11), 2))
+    scopes += [(0, 4, 9), (10, 3, 1), (5, 6, 7)]
+    factors = [(scope, draw.normal(0, 0.7, [cards[v] for v in scope])) for scope in scopes]
+    graph = FactorGraph.from_factors(cards, factors)
+    given = graph.evidence(observed)
+    chosen, right = JoinGraph(bits=16.0), Exact()
+    state = chosen.step(graph, given, chosen.init(graph, given))
+    exact = run(right, graph, given).state
+    torch.testing.assert_close(
+        chosen.beliefs(graph, given, state), right.beliefs(graph, given, exact), atol=1e-10, rtol=0
+    )
+    mine, theirs = chosen.factor_beliefs(graph, given, state), right.factor_beliefs(graph, given, exact)
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-10, rtol=0)
