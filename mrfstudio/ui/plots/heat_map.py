@@ -97,15 +97,7 @@ class HeatMap(MapPlot):
         if matrix is None or not matrix.size:
             self.set_picture(None)
             return
-        rows, columns = matrix.shape
-
-        def colour(values: np.ndarray, theme: Colours) -> np.ndarray:
-            low, high = ends
-            part = np.clip((np.nan_to_num(values) - low) / max(high - low, 1e-12), 0, 1)
-            table = bar_colours(colours, theme)
-            return table[np.round(part * (len(table) - 1)).astype(np.intp)]
-
-        self.set_picture(PlotPicture(matrix, (0.0, columns), (0.0, rows), colour, describe=describe))
+        self.set_picture(matrix_picture(matrix, ends, colours, describe))
 
     def mark_row(self, row: int | None) -> None:
         """Point at one row."""
@@ -266,6 +258,24 @@ def _inside(span: Range, whole: Range) -> Range | None:
 def _heat(values: np.ndarray, colours: Colours) -> np.ndarray:
     """(rows, columns) residuals as (rows, columns, 3) uint8."""
     return on_paper(residual(values, LayerStyle(dark=colours.name == "dark")), colours)
+
+
+def matrix_picture(
+    matrix: np.ndarray,
+    ends: tuple[float, float],
+    colours: str,
+    describe: Callable[[int, int, float], str] | None = None,
+) -> PlotPicture:
+    """(rows, columns) numbers as a map; `ends` are the values at both ends of the colour map."""
+    rows, columns = matrix.shape
+
+    def colour(values: np.ndarray, theme: Colours) -> np.ndarray:
+        low, high = ends
+        part = np.clip((np.nan_to_num(values) - low) / max(high - low, 1e-12), 0, 1)
+        table = bar_colours(colours, theme)
+        return table[np.round(part * (len(table) - 1)).astype(np.intp)]
+
+    return PlotPicture(matrix, (0.0, columns), (0.0, rows), colour, describe=describe)
 
 
 def on_paper(pixels: np.ndarray, colours: Colours) -> np.ndarray:

@@ -265,6 +265,8 @@ class TitleBar(QWidget):
     def _follow_floating(self, floating: bool) -> None:
         """A panel that floats has a frame of its own: without it, it would lie on the window like a stain."""
         self._panel.setProperty("floating", floating)
+        # Qt draws no frame of a panel that has a title bar of its own.
+        self._panel.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, floating)
         margin = px(self, 2) if floating else 0
         self._panel.setContentsMargins(margin, margin, margin, margin)
         self._panel.style().unpolish(self._panel)

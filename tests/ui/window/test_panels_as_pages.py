@@ -13,7 +13,7 @@ from mrfstudio.engine.protocol.commands import NewGraph, Restart
 from mrfstudio.ui.canvas.surface import Surface
 from mrfstudio.ui.export.figure_dialog import FigureDialog
 from mrfstudio.ui.export.paper import Paper, save_figure
-from mrfstudio.ui.style.colours import colours_of
+from mrfstudio.ui.style.colours import colours_of, rgb
 from mrfstudio.ui.style.theme import px
 from mrfstudio.ui.window import showing
 from tests.ui.helpers.converge import Converge
@@ -69,6 +69,10 @@ def test_a_floating_panel_has_a_frame_a_title_and_a_place_of_its_own(studio: Stu
     studio.qtbot.waitUntil(panel.isFloating)
     assert panel.isWindow()
     assert panel.contentsMargins().left() > 0
+    edges = pixels(panel.grab().toImage())
+    frame = rgb(colours_of(panel).outline)
+    for place in ((edges.shape[0] // 2, 0), (edges.shape[0] // 2, -1), (0, edges.shape[1] // 2), (-1, 50)):
+        assert tuple(edges[place][:3]) == tuple(frame)
     assert bar.isVisible()
     assert panel.width() >= px(bar, 420)
     assert panel.height() >= px(bar, 320)

@@ -8,15 +8,15 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import (
     QLabel,
     QListView,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
 from mrfstudio.engine.protocol.answers import UnitGallery
-from mrfstudio.ui.canvas.overlays import as_image, mapped
-from mrfstudio.ui.plots.heat_map import HeatMap
+from mrfstudio.ui.plots.content import Content, PlotPicture
+from mrfstudio.ui.plots.heat_map import MapPlot, matrix_picture
+from mrfstudio.ui.plots.map_tile import MapTile
 from mrfstudio.ui.plots.tile_menu import TileMenu, larger
 from mrfstudio.ui.style.colours import Colours, colours_of
 from mrfstudio.ui.style.theme import px
@@ -175,13 +175,21 @@ class UnitModel(QAbstractListModel):
         return None
 
 
-class UnitTile(QStyledItemDelegate):
+class UnitTile(MapTile):
     """Draws a receptive field, the unit's number, a bar for its activity, and a word where it is held."""
 
-    def __init__(self, view: QListView) -> None:
-        super().__init__(view)
-        self._view = view
-        self._pictures: dict[tuple[int, int, str], np.ndarray] = {}
+    def key(self, index: Index) -> tuple[int, int]:
+        model: UnitModel = index.model()  # type: ignore[assignment]  # the panel's own model
+        return id(model.gallery), model.unit(index.row())
+
+    def picture(self, index: Index) -> PlotPicture:
+        model: UnitModel = index.model()  # type: ignore[assignment]  # the panel's own model
+        assert model.gallery is not None
+        return unit_picture(model.gallery, model.unit(index.row()))
+
+    def field(self, place: QRectF, index: Index) -> QRectF:
+        tall, wide = _size(self._view, index)
+        return QRectF(place.center().x() - wide / 2, place.top() + px(self._view, 6), wide, tall)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         tall, wide = _size(self._view, index)
@@ -192,11 +200,9 @@ class UnitTile(QStyledItemDelegate):
         unit, colours = model.unit(index.row()), colours_of(self._view)
         painter.save()
         paint_ground(painter, option, colours)
-        tall, wide = _size(self._view, index)
         place = QRectF(option.rect)
-        field = QRectF(place.center().x() - wide / 2, place.top() + px(self._view, 6), wide, tall)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
-        painter.drawImage(field, as_image(self._picture(model, unit, colours)))
+        field = self.field(place, index)
+        self.paint_map(painter, field, index)
         held = int(model.held[unit])
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(colours.highlight if held != FREE else colours.outline), 2.5 if held != FREE else 1))
@@ -214,18 +220,6 @@ class UnitTile(QStyledItemDelegate):
         track.setWidth(track.width() * min(max(active, 0.0), 1.0))
         painter.fillRect(track, QColor(colours.accent))
 
-    def _picture(self, model: UnitModel, unit: int, colours: Colours) -> np.ndarray:
-        assert model.gallery is not None
-        key = (id(model.gallery), unit, colours.name)
-        if key not in self._pictures:
-            if len(self._pictures) > 4000:
-                self._pictures.clear()
-            field = model.gallery.fields[unit]
-            largest = float(np.abs(field).max()) or 1.0  # the pattern matters here, its strength is the order's
-            pixels = mapped(f"diverging {colours.name}", 0.5 + 0.5 * field / largest)
-            self._pictures[key] = np.ascontiguousarray(pixels, np.uint32)
-        return self._pictures[key]
-
 
 def _size(view: QListView, index: Index) -> tuple[int, int]:
     """Height and width of a field on the screen."""
@@ -237,15 +231,20 @@ def _size(view: QListView, index: Index) -> tuple[int, int]:
     return tall, round(tall * width / height)
 
 
-def unit_map(gallery: UnitGallery | None, unit: int) -> HeatMap:
+def unit_map(gallery: UnitGallery | None, unit: int) -> MapPlot:
     """What a unit adds, as a plot that says its numbers."""
-    plot = HeatMap(f"Unit {unit}")
+    plot = MapPlot(Content(f"Unit {unit}"))
     if gallery is not None:
-        field = gallery.fields[unit]
-        largest = float(np.abs(field).max()) or 1.0
-
-        def describe(row: int, column: int, value: float) -> str:
-            return f"row {row}, column {column}: <b>{value:+.6g}</b> {gallery.unit}"
-
-        plot.set_matrix(field, (-largest, largest), "diverging", describe)
+        plot.set_picture(unit_picture(gallery, unit))
     return plot
+
+
+def unit_picture(gallery: UnitGallery, unit: int) -> PlotPicture:
+    """What a unit adds, in colours up to its own strongest: the pattern matters, strength is the order's."""
+    field = gallery.fields[unit]
+    largest = float(np.abs(field).max()) or 1.0
+
+    def describe(row: int, column: int, value: float) -> str:
+        return f"row {row}, column {column}: <b>{value:+.6g}</b> {gallery.unit}"
+
+    return matrix_picture(field, (-largest, largest), "diverging", describe)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from mrfstudio.engine.protocol.answers import CloneGallery
-from mrfstudio.ui.canvas.overlays import MOST_CLONES, LayerStyle, as_image, belief
+from mrfstudio.ui.canvas.overlays import MOST_CLONES, LayerStyle, belief
 from mrfstudio.ui.plots.content import Content, PlotPicture
 from mrfstudio.ui.plots.heat_map import MapPlot, on_paper
+from mrfstudio.ui.plots.map_tile import Index, MapTile
 from mrfstudio.ui.plots.tile_menu import larger
 from mrfstudio.ui.style.colormaps import clone_colours
 from mrfstudio.ui.style.colours import Colours, colours_of
@@ -23,23 +24,27 @@ CLONE = Qt.ItemDataRole.UserRole
 """The clone's number."""
 
 
-class CloneTile(QStyledItemDelegate):
-    """Draws tiles; pictures of patches are made once for each gallery and theme."""
+class CloneTile(MapTile):
+    """Draws tiles."""
 
-    def __init__(self, view: QListView) -> None:
-        super().__init__(view)
-        self._view = view
-        self._pictures: dict[tuple[int, int, str], np.ndarray] = {}
+    def key(self, index: Index) -> tuple[int, int]:
+        return id(_gallery(index)), int(index.data(CLONE))
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def picture(self, index: Index) -> PlotPicture:
+        return clone_picture(_gallery(index), int(index.data(CLONE)))
+
+    def field(self, place: QRectF, index: Index) -> QRectF:
+        margin = px(self._view, 6)
+        side = place.width() - 2 * margin
+        return QRectF(place.left() + margin, place.top() + margin, side, side)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         wide, words = px(self._view, 74), 2 * self._view.fontMetrics().height() + px(self._view, 6)
         wide = round(wide * larger(self._view, index.model().rowCount(), wide, wide + words))
         return QSize(wide, wide + words)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        gallery: CloneGallery = index.model().gallery  # type: ignore[attr-defined]  # the browser's own model
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        gallery = _gallery(index)
         clone: int = index.data(CLONE)
         colours = colours_of(self._view)
         place = QRectF(option.rect)
@@ -51,29 +56,16 @@ class CloneTile(QStyledItemDelegate):
             painter.setPen(QPen(QColor(colours.accent if chosen else colours.border), 2 if chosen else 1))
             painter.setBrush(QColor(colours.accent_soft if chosen else colours.raised))
             painter.drawRoundedRect(place.adjusted(1, 1, -1, -1), 4, 4)
-        margin = px(self._view, 6)
-        side = place.width() - 2 * margin
-        square = QRectF(place.left() + margin, place.top() + margin, side, side)
-        self._paint_patch(painter, square, gallery, clone, colours)
+        square = self.field(place, index)
+        self.paint_map(painter, square, index)
+        self._paint_frame(painter, square, float(gallery.ownership[clone]), colours)
         self._paint_text(painter, place, square, gallery, clone, colours)
         painter.restore()
 
-    def _paint_patch(
-        self, painter: QPainter, square: QRectF, gallery: CloneGallery, clone: int, colours: Colours
-    ) -> None:
-        key = (id(gallery), clone, colours.name)
-        if key not in self._pictures:
-            if len(self._pictures) > 4 * MOST_CLONES:
-                self._pictures.clear()
-            look = LayerStyle(dark=colours.name == "dark")
-            self._pictures[key] = np.ascontiguousarray(belief(gallery.patches[clone], look))
-        painter.fillRect(square, QColor(colours.paper))
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)  # pixels are what is shown
-        painter.drawImage(square, as_image(self._pictures[key]))
+    def _paint_frame(self, painter: QPainter, square: QRectF, angle: float, colours: Colours) -> None:
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(colours.outline), 1))
         painter.drawRect(square)
-        angle = float(gallery.ownership[clone])
         if not math.isnan(angle):
             _arrow(painter, square, angle, colours)
 
@@ -113,8 +105,13 @@ def _arrow(painter: QPainter, square: QRectF, angle: float, colours: Colours) ->
 def clone_map(gallery: CloneGallery | None, clone: int) -> MapPlot:
     """The average patch of a clone as a plot that says its probabilities."""
     plot = MapPlot(Content(f"Clone {clone}"))
-    if gallery is None:
-        return plot
+    if gallery is not None:
+        plot.set_picture(clone_picture(gallery, clone))
+    return plot
+
+
+def clone_picture(gallery: CloneGallery, clone: int) -> PlotPicture:
+    """The average patch as a map in the colours of labels."""
     patch = gallery.patches[clone]
 
     def colour(values: np.ndarray, colours: Colours) -> np.ndarray:
@@ -125,5 +122,9 @@ def clone_map(gallery: CloneGallery | None, clone: int) -> MapPlot:
         return f"row {row}, column {column}: " + ", ".join(f"{name} <b>{share:.1%}</b>" for name, share in shares)
 
     high, wide = patch.shape[:2]
-    plot.set_picture(PlotPicture(patch, (0.0, wide), (0.0, high), colour, describe))
-    return plot
+    return PlotPicture(patch, (0.0, wide), (0.0, high), colour, describe)
+
+
+def _gallery(index: Index) -> CloneGallery:
+    gallery: CloneGallery = index.model().gallery  # type: ignore[attr-defined]  # the browser's own model
+    return gallery

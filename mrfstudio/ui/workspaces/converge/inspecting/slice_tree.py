@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTreeWidget, QTreeWidgetItem, QWidget
 
+from mrfstudio.ui.plots.content import PlotPicture
 from mrfstudio.ui.style.colours import Colours, colours_of, rgb
 from mrfstudio.ui.style.theme import px
 
@@ -118,12 +119,13 @@ class SliceTree(QTreeWidget):
         item.setData(1, Qt.ItemDataRole.DecorationRole, self._small_map(flat / top if top > 0 else flat))
 
     def _small_map(self, parts: np.ndarray) -> QPixmap:
-        shown = np.ascontiguousarray(shade(parts[:MOST_PIXELS, :MOST_PIXELS], colours_of(self)))
-        rows, columns = shown.shape[:2]
-        image = QImage(shown.data, columns, rows, 3 * columns, QImage.Format.Format_RGB888)
+        from mrfstudio.ui.plots.drawing.stamp import MapStamp
+
+        shown = parts[:MOST_PIXELS, :MOST_PIXELS]
+        picture = PlotPicture(shown, (0.0, shown.shape[1]), (0.0, shown.shape[0]), shade)
         pixmap = QPixmap(self.iconSize())
         painter = QPainter(pixmap)
-        painter.drawImage(pixmap.rect(), image)
+        MapStamp(picture, colours_of(self)).paint(painter, QRectF(pixmap.rect()))
         painter.setPen(QPen(QColor(colours_of(self).outline), 1))
         painter.drawRect(pixmap.rect().adjusted(0, 0, -1, -1))
         painter.end()

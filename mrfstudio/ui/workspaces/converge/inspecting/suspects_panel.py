@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -36,6 +37,10 @@ HELP = (
     "Its part of the Bethe free energy.",
     "How far its marginal is from the exact one, where that can be computed.",
 )
+HEADING_ROOM = 28
+"""Design pixels beside the letters of a number's column: headings are bold, and one has an arrow."""
+WIDEST_NAME = 180
+"""Design pixels that names take at most before the table scrolls; longer ones lose their middle."""
 NARROWEST = 60
 """Design pixels that a name has at least; where that is too much the table scrolls."""
 KINDS = {"": "Everything", "message": "Messages", "factor": "Factors", "variable": "Variables"}
@@ -109,7 +114,6 @@ class SuspectsPanel(QWidget):
         table.verticalHeader().hide()
         header = table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._size_columns()
         table.setSortingEnabled(True)
@@ -123,8 +127,21 @@ class SuspectsPanel(QWidget):
         self.table.horizontalHeader().setMinimumSectionSize(px(self, NARROWEST))
         for column in range(1, len(COLUMNS)):
             widest = max(metrics.horizontalAdvance(text) for text in (COLUMNS[column], WIDEST[column]))
-            self.table.setColumnWidth(column, widest + px(self, 16))  # headings are bold
+            self.table.setColumnWidth(column, widest + px(self, HEADING_ROOM))  # bold, with an arrow where it sorts
+        self._fit_names()
         self.table.verticalHeader().setDefaultSectionSize(metrics.height() + px(self, 6))
+
+    def _fit_names(self) -> None:
+        """Names have the room that they need, up to a limit, and all that the numbers leave."""
+        table, metrics = self.table, self.fontMetrics()
+        names = [item.text() for row in range(table.rowCount()) if (item := table.item(row, 0)) is not None]
+        widest = max(map(metrics.horizontalAdvance, names), default=0) + px(self, 12)
+        others = sum(table.columnWidth(column) for column in range(1, len(COLUMNS)))  # 0 where hidden
+        table.setColumnWidth(0, max(min(widest, px(self, WIDEST_NAME)), table.viewport().width() - others))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_names()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -188,6 +205,7 @@ class SuspectsPanel(QWidget):
             table.setColumnHidden(column, nobody)  # names get the room
         table.setSortingEnabled(True)
         table.blockSignals(False)
+        self._fit_names()
         more = f"; the first {MOST_SHOWN} are shown" if len(rows) > MOST_SHOWN else ""
         self.summary.setText(EMPTY if found is None else f"{summary(found)} {len(rows)} rows{more}.")
 

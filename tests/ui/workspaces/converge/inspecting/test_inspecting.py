@@ -11,6 +11,8 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.protocol.commands import SetAlgorithm, SetLimits, Undo
 from mrfstudio.engine.protocol.frames import NO_HINT
 from mrfstudio.engine.protocol.requests.converge import OpenGraph
+from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.workspaces.converge.inspecting.suspects_panel import WIDEST_NAME
 from tests.ui.helpers.converge import Converge
 
 BIF = """network n { }
@@ -78,6 +80,10 @@ def test_suspects_are_listed_found_by_name_and_shown(converge: Converge) -> None
     converge.workspace.dock_toggled.emit("suspects")
     converge.settle()
     converge.studio.until(lambda: panel.table.rowCount() == 42 + 14 + 8)
+    panel.resize(280, 500)  # numbers do not leave names much of it
+    names = [item.text() for row in range(64) if (item := panel.table.item(row, 0)) is not None]
+    longest = max(map(panel.fontMetrics().horizontalAdvance, names))
+    assert panel.table.columnWidth(0) >= min(longest, px(panel, WIDEST_NAME))
     panel.kind.setCurrentIndex(panel.kind.findData("message"))
     panel.kind.activated.emit(panel.kind.currentIndex())
     assert panel.table.rowCount() == 42
