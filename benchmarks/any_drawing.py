@@ -43,15 +43,16 @@ from mrfstudio.engine.families.contour_scores import segmentation_scores
 from mrfstudio.engine.families.grid.balance import hold, surplus, weigh
 from mrfstudio.engine.families.grid.doubt import Likeness, calibrated, explained, settled
 from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
-from mrfstudio.engine.families.grid.levels import all_passes, plan_for, steadied
+from mrfstudio.engine.families.grid.levels import all_passes, plan_for
 from mrfstudio.engine.families.grid.model import GridMRF
+from mrfstudio.engine.families.grid.steadying import Steadying
 from mrfstudio.engine.files.model_card import write_card
 from mrfstudio.engine.files.model_file import load_model, save_model
 from mrfstudio.engine.files.open_model import open_model
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.workspaces.segment.lines import thinned
 
-SEED = 77_000_000  # no training uses it
+SEED = 77_000_000  # no training uses it; another one by --seed
 OCTAVES = ((8, 16, 28), (16, 32, 48), (32, 64, 88), (64, 128, 168), (128, 200, 256))  # sizes from, to; canvas
 ITERATIONS = (15, 60, 100, 200, 500)
 PIXELS_AT_ONCE = 9_000
@@ -91,10 +92,11 @@ class Settling:
         evidence = model.evidence_from_image(np.stack([one.noisy for one in some]))
         self.evidence: Evidence = model.with_hints(evidence, np.stack([one.hints for one in some]))
         self.shape, self.states = model.shape_of(self.evidence), model.state_evidence(self.evidence)
-        self.done, self.messages, self.kept = 0, None, 0.0
+        self.done, self.messages = 0, None
+        self.steadying: Steadying | None = None
         if start == "coarse":  # steps of the passes count among the iterations, as in the window
             self.messages = all_passes(model, model.label_evidence(self.evidence), self.shape)
-            self.done, self.kept = len(plan_for(model, self.shape)), steadied(model)
+            self.done, self.steadying = len(plan_for(model, self.shape)), Steadying(model, self.shape)
         self.rests = False
 
     def log_beliefs(self, iterations: int) -> Tensor:
@@ -104,9 +106,11 @@ class Settling:
         """
         while self.done < iterations and not self.rests:
             more, old = min(10, iterations - self.done), self.messages
-            self.messages = run_messages(self.model.potentials, self.states, self.shape, more, old, self.kept)
+            self.messages = run_messages(self.model.potentials, self.states, self.shape, more, old, self.steadying)
             self.done += more
-            self.rests = more == 10 and old is not None and float((self.messages - old).abs().amax()) < AT_REST
+            swings = self.steadying is not None and self.steadying.held_back
+            still = old is not None and float((self.messages - old).abs().amax()) < AT_REST
+            self.rests = more == 10 and still and not swings
         model = self.model
         product = beliefs_of(self.messages, model.potentials)
         logs = torch.log(torch.stack([part.sum(0) for part in product.split(model.clones)]).clamp_min(1e-30))
@@ -402,10 +406,12 @@ PARTS = {part.__name__: part for part in (octaves, digits, plain, letters, sharp
 
 
 def main() -> None:
+    global SEED
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", default="grid-any")
     parser.add_argument("--figures", type=int, default=100, help="figures in each of the smaller octaves")
     parser.add_argument("--start", choices=("flat", "coarse"), default="coarse")
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--iterations", type=int, nargs="+", default=list(ITERATIONS))
     parser.add_argument("--part", nargs="*", choices=tuple(PARTS), default=list(PARTS))
     parser.add_argument("--digits", type=Path, help="a file of border data, such as border_ownership.npz")
@@ -417,6 +423,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the model again, with what was measured")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    SEED = options.seed
     model, results = open_model(options.model, "grid"), {}
     if options.weigh:
         weigh(model, options.weigh)

@@ -29,11 +29,11 @@ from mrfstudio.engine.families.grid.levels import (
     in_first_pass,
     iterated,
     plan_for,
-    steadied,
     taken_over,
 )
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
+from mrfstudio.engine.families.grid.steadying import kept_of, swung_after
 from mrfstudio.engine.families.grid.steps import (
     PartialUpdate,
     Prepared,
@@ -60,14 +60,15 @@ class GridMessages(State):
 
     With a coarse start also where the pass over smaller copies of the canvas is (`levels`): how many steps ago it
     began, whether the last step was one of it, and messages and label evidence of every copy, from the largest to the
-    smallest.
+    smallest; and after the passes how often messages to each pixel swung, one tensor (N,) (`steadying`).
     """
 
-    remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies", "passing")
+    remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies", "passing", "swung")
     messages: Tensor
     in_pass: int = 0
     copies: tuple[Tensor, ...] = ()
     passing: bool = False
+    swung: tuple[Tensor, ...] = ()
 
     @property
     def preparing(self) -> bool:
@@ -101,28 +102,32 @@ class GridBeliefPropagation(Kernel):
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
     ) -> GridMessages:
         here = self._pass_step(algorithm, model, evidence, state)
-        if here is not None and (here.way != "canvas" or here.last):
-            step = self._last_step if here.way == "canvas" else self._step_of_copies
+        if here is not None and (here.way != "canvas" or here.iterations > 1):
+            step = self._several if here.way == "canvas" else self._step_of_copies
             return step(model, evidence, state, here)
         old, partial = state.messages, state.partial
         try:
-            proposal, change = self._proposal(algorithm, model, evidence, old, partial, loose=here is not None)
+            proposal, changes = self._proposal(algorithm, model, evidence, old, partial, loose=here is not None)
         except Interrupted as interrupted:
             raise Interrupted(replace(state, partial=interrupted.state)) from None
-        residual = change / model.states
-        passing = here is not None
+        residual, coarse = changes.amax() / model.states, self._coarse(algorithm, model, evidence, old)
+        done, passing, swung = state.in_pass + coarse, here is not None, state.swung
         if algorithm.damping:
             messages = _damped(proposal, old, algorithm.damping)
+        elif coarse and model.eased and not passing:
+            known = bool(swung) and swung[0].shape == changes.shape  # a file may hold anything
+            counts = swung[0] if known else torch.zeros_like(changes)
+            messages = torch.lerp(proposal, old, kept_of(counts).expand_as(old))
+            swung = (swung_after(counts, changes / model.states, state.in_pass),)
         else:
-            kept = 0.0 if passing else self._kept(algorithm, model, evidence, old)
-            messages = torch.lerp(proposal, old, kept) if kept else proposal
-        return GridMessages(state.iteration + 1, residual, messages, state.in_pass + passing, passing=passing)
+            messages = proposal
+        return GridMessages(state.iteration + 1, residual, messages, done, passing=passing, swung=swung)
 
     def resume(
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
     ) -> GridMessages:
         """Messages stay; a pass over smaller copies of the canvas begins anew, because they show what was there."""
-        return replace(state, in_pass=0, copies=())
+        return replace(state, in_pass=0, copies=(), swung=())
 
     def doubt(
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages, tolerance: float
@@ -154,17 +159,13 @@ class GridBeliefPropagation(Kernel):
         start = model.start if algorithm.start == "auto" else algorithm.start
         return start == "coarse" and algorithm.temperature == 1.0 and _linear(model, evidence, messages)
 
-    def _kept(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, messages: Tensor) -> float:
-        """What old messages (directions, S, N) count in the next ones, once no pass is under way."""
-        return steadied(model) if self._coarse(algorithm, model, evidence, messages) else 0.0
-
-    def _last_step(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
-        """Some of the iterations on the canvas that end the passes; once they change nothing, all others are done."""
+    def _several(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
+        """Some iterations of a pass on the canvas; the last ones are all done once they change nothing."""
         shape, canvas = model.shape_of(evidence), LevelMessages(state.messages, self._label_evidence(model, evidence))
         with torch.no_grad():
             found = iterated(model, canvas, shape, here.iterations).messages
             change = torch.sub(found, state.messages).abs_().amax() / model.states
-        done = len(plan_for(model, shape)) if float(change) < AT_REST else state.in_pass + 1
+        done = len(plan_for(model, shape)) if here.last and float(change) < AT_REST else state.in_pass + 1
         return GridMessages(state.iteration + 1, change, found, done, passing=True)
 
     def _step_of_copies(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
@@ -198,14 +199,17 @@ class GridBeliefPropagation(Kernel):
         partial: PartialUpdate | None,
         loose: bool,
     ) -> tuple[Tensor, Tensor]:
-        """The undamped messages (directions, S, N) and the largest change of an entry; `loose` in a pass."""
+        """The undamped messages (directions, S, N) and the largest change of an entry to each pixel; `loose` in a pass.
+
+        Changes are (N,), or without axes before the first iteration.
+        """
         shape = model.shape_of(evidence)
         if old.numel() and algorithm.temperature == 1.0 and _linear(model, evidence, old):
             ready, labels = _prepared(model, loose), self._label_evidence(model, evidence)
             return advanced(old, _products(model, old), ready, labels, shape, partial)
         new = _proposal(old, model.potentials, self._evidence(model, evidence), shape, algorithm.temperature)
         with torch.no_grad():
-            return new, torch.sub(new, old).abs_().amax() if old.numel() else old.new_zeros(())
+            return new, torch.sub(new, old).abs_().amax((0, 1)) if old.numel() else old.new_zeros(())
 
     def beliefs(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
         return _as_image(self._state_beliefs(model, evidence, state.messages), evidence)

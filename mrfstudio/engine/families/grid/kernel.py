@@ -307,11 +307,11 @@ def run_messages(
     shape: GridShape,
     iterations: int,
     start: Tensor | None = None,
-    kept: float = 0.0,
+    hold_back: Callable[[Tensor, Tensor], object] | None = None,
 ) -> Tensor:
     """Messages (directions, S, N) after some iterations, without gradients, in the memory of two sets of messages.
 
-    Each new message is a mean in which the old one counts `kept`.
+    `hold_back(new, old)` may change each set of new messages in place before it is used.
     """
     factors, stride = exponentiated(potentials), rescaling_stride(potentials)
     evidence = linear_evidence(log_evidence)
@@ -323,8 +323,8 @@ def run_messages(
     norms = evidence.new_empty((shape.connectivity, shape.pixels))
     for _ in range(iterations):
         send(multiply_all(old, evidence, work[2], stride), old, factors, shape, new, norms, work)
-        if kept:
-            new.lerp_(old, kept)
+        if hold_back is not None:
+            hold_back(new, old)
         old, new = new, old
     return old
 

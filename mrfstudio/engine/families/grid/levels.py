@@ -48,17 +48,16 @@ ITERATIONS = 40
 """Iterations of each copy on the way up."""
 BEFORE = (FIRST, 20)
 """Iterations on the canvas before each pass."""
+AT_ONCE = (1, 2)
+"""Of these in one step: in the first pass each one shows more."""
 AFTER = 60
 """Iterations on the canvas after the last pass, of a model that eases walls."""
 ALONE = 120
 """Such iterations on a canvas without copies."""
-LAST_STEPS = 20
-"""Steps that such iterations are made in."""
+LAST_ITERATIONS = 6
+"""Such iterations in one step."""
 AT_REST = 1e-3
 """The change of a message's entry, as a probability, below which the rest of such iterations is left out."""
-STEADIED = 0.3
-"""What an old message counts beside the new one once the passes of a model that eases walls are over: clumps of ink
-would swing for ever between two answers."""
 NARROW = 3
 """Pixels between two lines from which on both stay apart when the canvas is halved."""
 _SAME = 1e-3  # nats: evidence that differs by less from what the emission gives is the emission's
@@ -93,23 +92,20 @@ def level_count(shape: GridShape, smallest: int = SMALLEST_SIDE) -> int:
 def plan(levels: int, eased: bool = False) -> list[PassStep]:
     """The steps of all passes, each of about as much work as an iteration on the canvas, or two."""
     steps: list[PassStep] = []
-    for before in BEFORE if levels else ():
-        steps += [PassStep("canvas")] * before + [PassStep("down", level, FIRST) for level in range(1, levels + 1)]
+    for before, at_once in zip(BEFORE, AT_ONCE, strict=True) if levels else ():
+        steps += [PassStep("canvas", 0, at_once)] * (before // at_once)
+        steps += [PassStep("down", level, FIRST) for level in range(1, levels + 1)]
         for level in range(levels, 0, -1):
             each = min(ITERATIONS, 2 * 4**level)
             parts = [min(each, ITERATIONS - done) for done in range(0, ITERATIONS, each)]
             steps += [PassStep("up", level, part, k == len(parts) - 1) for k, part in enumerate(parts)]
-    return steps + [PassStep("canvas", 0, last_iterations(levels) // LAST_STEPS, True)] * (LAST_STEPS if eased else 0)
+    last = last_iterations(levels) // LAST_ITERATIONS if eased else 0
+    return steps + [PassStep("canvas", 0, LAST_ITERATIONS, True)] * last
 
 
 def last_iterations(levels: int) -> int:
     """Iterations on the canvas that end the passes of a model that eases walls."""
     return AFTER if levels else ALONE
-
-
-def steadied(model: GridMRF) -> float:
-    """What old messages count after a coarse start."""
-    return STEADIED if model.eased else 0.0
 
 
 def plan_for(model: GridMRF, shape: GridShape) -> list[PassStep]:

@@ -19,8 +19,9 @@ from mrfstudio.engine.families.grid.kernel import (
     run_messages,
     unrolled_beliefs,
 )
-from mrfstudio.engine.families.grid.levels import all_passes, plan_for, steadied
+from mrfstudio.engine.families.grid.levels import all_passes, plan_for
 from mrfstudio.engine.families.grid.model import GridMRF
+from mrfstudio.engine.families.grid.steadying import Steadying
 from mrfstudio.engine.families.grid.windows import Group, Labels, groups
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.runtime.device import to_host
@@ -161,11 +162,11 @@ def label_log_beliefs(model: GridMRF, evidence: Evidence, iterations: int) -> tu
 
     Steps of a pass over smaller copies count among the iterations, as in the window.
     """
-    shape, start, kept = model.shape_of(evidence), None, 0.0
+    shape, start, steadying = model.shape_of(evidence), None, None
     if model.start == "coarse":
-        start, kept = all_passes(model, model.label_evidence(evidence), shape), steadied(model)
+        start, steadying = all_passes(model, model.label_evidence(evidence), shape), Steadying(model, shape)
         iterations = max(0, iterations - len(plan_for(model, shape)))
-    messages = run_messages(model.potentials, model.state_evidence(evidence), shape, iterations, start, kept)
+    messages = run_messages(model.potentials, model.state_evidence(evidence), shape, iterations, start, steadying)
     product = beliefs_of(messages, model.potentials)
     with_own, without = _both(model, product[None], evidence)
     size = evidence.log_potentials.shape

@@ -121,7 +121,7 @@ def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...]) -> Tensor
 class PartialUpdate:
     """An interrupted update: the belief (S, N) it began with, and the new messages of the directions that are done.
 
-    `received` (directions, S, N) is filled where `changes` has a direction, with the largest change of an entry.
+    `received` (directions, S, N) is filled where `changes` has a direction, with the largest change to each pixel (N,).
     """
 
     total: Tensor
@@ -145,7 +145,7 @@ def advanced(
     shape: GridShape,
     partial: PartialUpdate | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One sum-product update of messages (directions, S, N), and the largest change of an entry of one.
+    """One sum-product update of messages (directions, S, N), and the largest change of an entry to each pixel, (N,).
 
     `product` is that of the same messages; `log_evidence` (labels, N). May raise `Interrupted`, whose `state` is a
     `PartialUpdate`: given with the same values, the update goes on from there.
@@ -156,7 +156,7 @@ def advanced(
     scratch = [recycled((2 * len(total) + 1, shape.pixels), total) for _ in range(threads)]
 
     def sent(direction: int) -> Tensor:
-        """Fill the messages of one direction; the largest change of an entry."""
+        """Fill the messages of one direction; the largest change of an entry to each pixel, (N,)."""
         work = scratch.pop()
         cavity, raw = work.split((len(total), len(total) + 1))
         torch.div(total, messages[shape.opposite(direction)], out=cavity)
@@ -164,7 +164,7 @@ def advanced(
         senders, receivers = shape.shift(direction)
         torch.div(raw[:-1, senders], raw[-1, senders], out=received[direction][:, receivers])
         shape.fill_border(received[direction], direction, 1.0)
-        change = torch.sub(received[direction], messages[direction], out=cavity).abs_().amax()
+        change = torch.sub(received[direction], messages[direction], out=cavity).abs_().amax(0)
         scratch.append(work)
         return change
 
@@ -172,4 +172,4 @@ def advanced(
     changes = begun.changes | shared_out(sent, left, threads, asked_to_stop)
     if len(changes) < shape.connectivity:
         raise Interrupted(PartialUpdate(total, received, changes))
-    return received, torch.stack(list(changes.values())).amax()
+    return received, torch.stack(list(changes.values())).amax(0)

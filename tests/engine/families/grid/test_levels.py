@@ -10,7 +10,6 @@ import torch
 from mrfstudio.engine.families.grid.kernel import run_beliefs, run_messages, unrolled_beliefs
 from mrfstudio.engine.families.grid.levels import (
     FIRST,
-    STEADIED,
     LevelMessages,
     all_passes,
     cleaned,
@@ -25,6 +24,7 @@ from mrfstudio.engine.families.grid.levels import (
 )
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
+from mrfstudio.engine.families.grid.steadying import STEADIED
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
