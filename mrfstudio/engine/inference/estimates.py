@@ -10,6 +10,7 @@ from torch import Tensor
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, LogPartition, State
+from mrfstudio.engine.runtime.device import wide
 
 UNSETTLED = 0.01
 """Residual above which messages with zeros say nothing about log Z: they can grow without end."""
@@ -23,14 +24,14 @@ def score_range(graph: FactorGraph, evidence: Evidence) -> tuple[float, float]:
     """
 
     def make() -> tuple[float, float]:
-        local = graph.local_potentials(evidence).detach().double()
+        local = wide(graph.local_potentials(evidence).detach())
         low, high = graph.constant, graph.constant
         for block, potentials in zip(graph.packing.blocks, graph.packing.by_block(local), strict=True):
             high += float(torch.logsumexp(potentials, -2).sum())
             low += float(potentials.masked_fill(potentials.isneginf(), torch.inf).amin(-2).sum())
             low -= max(block.degree - 1, 0) * block.count * math.log(block.states)
         for group in graph.groups:
-            tables = group.tables.detach().double().flatten(0, -2)
+            tables = wide(group.tables.detach()).flatten(0, -2)
             high += float(tables.amax(0).sum())
             low += float(tables.masked_fill(tables.isneginf(), torch.inf).amin(0).sum())
         return low, high

@@ -33,6 +33,7 @@ from mrfstudio.engine.inference.messages.factor_messages import contract, weight
 from mrfstudio.engine.inference.schedules import color_masks
 from mrfstudio.engine.protocol.catalogue import number
 from mrfstudio.engine.registry import ALGORITHMS
+from mrfstudio.engine.runtime.device import wide
 
 BELOW = 100.0
 """By how much a forbidden entry lies below everything possible: e^-100 of it changes no digit."""
@@ -73,7 +74,7 @@ class MeanFieldOnGraph(Kernel):
     def step(self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product) -> Product:
         require_possible(model, evidence)
         tables = allowing_tables(model, evidence)
-        q = state.beliefs if tables is None else state.beliefs.double()
+        q = state.beliefs if tables is None else wide(state.beliefs)
         local = model.local_potentials(evidence).to(q.dtype)
         old = q
         for mask in color_masks(model):
@@ -107,11 +108,11 @@ class MeanFieldOnGraph(Kernel):
     def log_partition(
         self, algorithm: MeanField, model: FactorGraph, evidence: Evidence, state: Product
     ) -> LogPartition:
-        q = state.beliefs.detach().double()
-        local = model.local_potentials(evidence).detach().double()
+        q = wide(state.beliefs.detach())
+        local = wide(model.local_potentials(evidence).detach())
         # States of probability 0 contribute nothing, even where the evidence makes them -inf.
         energy = torch.where(q > 0, q * local.clamp(min=torch.finfo(q.dtype).min), torch.zeros_like(q)).sum(-1)
-        tables = allowing_tables(model, evidence) or [group.tables.detach().double() for group in model.groups]
+        tables = allowing_tables(model, evidence) or [wide(group.tables.detach()) for group in model.groups]
         energy = energy + _expected(model, tables, q)
         value = model.constant + energy + torch.special.entr(q).sum(-1)
         return LogPartition(float(value), "lower_bound")
@@ -129,8 +130,8 @@ class MeanFieldOnGraph(Kernel):
         """The largest sum over factors of the probability that q gives to what they forbid."""
         if not model.has_zeros:
             return 0.0
-        forbidden = [group.tables.isneginf().double() for group in model.groups]
-        return float(_expected(model, forbidden, state.beliefs.detach().double()).max())
+        forbidden = [wide(group.tables.isneginf().to(group.tables.dtype)) for group in model.groups]
+        return float(_expected(model, forbidden, wide(state.beliefs.detach())).max())
 
 
 def allowing_tables(model: FactorGraph, evidence: Evidence) -> list[Tensor] | None:
@@ -140,7 +141,7 @@ def allowing_tables(model: FactorGraph, evidence: Evidence) -> list[Tensor] | No
         low, high = score_range(model, evidence)
         found = []
         for group in model.groups:
-            tables = group.tables.double()
+            tables = wide(group.tables)
             peak = tables.detach().amax(tuple(range(group.order)), keepdim=True)
             found.append(torch.where(tables.isneginf(), peak - (high - low) - BELOW, tables))
         return found

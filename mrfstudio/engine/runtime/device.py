@@ -39,6 +39,11 @@ def to_host(tensor: Tensor) -> np.ndarray:
     return tensor.detach().cpu().numpy()
 
 
+def wide(tensor: Tensor) -> Tensor:
+    """Values in 64 bits where their device has them, for sums of thousands of them; MPS has 32 alone."""
+    return tensor if tensor.device.type == "mps" else tensor.double()
+
+
 def device_of(model: Any) -> torch.device:
     """Where the tensors of a model are."""
     return next((tensor.device for tensor in model.tensors().values()), torch.device("cpu"))

@@ -30,6 +30,7 @@ from mrfstudio.engine.inference.exact.elimination import elimination_order
 from mrfstudio.engine.inference.exact.planning import alone, plan_of
 from mrfstudio.engine.inference.exact.small import contracted_small, tame
 from mrfstudio.engine.inference.schedules import color_masks
+from mrfstudio.engine.runtime.device import wide
 
 NEGLIGIBLE = math.log(1e-12)
 """What may be lost of Z, as a logarithm: below the accuracy of anything that is printed."""
@@ -237,7 +238,7 @@ def _linear(model: FactorGraph, logs: list[Tensor]) -> Tensor | None:
         peak = tensor.detach().amax().clamp(min=torch.finfo(tensor.dtype).min)
         operands.append(torch.exp(tensor - peak))
         scales.append(peak)
-    scale = float(_wide(torch.stack(scales)).sum())
+    scale = float(wide(torch.stack(scales)).sum())
     if float(torch.stack([o.detach().amin() for o in operands]).min()) < small:
         risk = scale + plan.open_logs[0]
     scopes = list(plan.scopes)
@@ -258,16 +259,11 @@ def _linear(model: FactorGraph, logs: list[Tensor]) -> Tensor | None:
         if risk + math.log(tiny) > scale + left + NEGLIGIBLE:  # log Z is no larger than that
             return None
         scale += math.log(float(peak))
-    total = _wide(torch.stack(scales)).sum()
+    total = wide(torch.stack(scales)).sum()
     for tensor in operands:
         total = total + torch.log(tensor)
     trusted = risk + math.log(tiny) <= float(total.detach()) + NEGLIGIBLE
     return total if trusted else None
-
-
-def _wide(values: Tensor) -> Tensor:
-    """Values (n,) in 64 bits where the device has them: thousands of logarithms are added up."""
-    return values if values.device.type == "mps" else values.double()
 
 
 def _einsum(picked: list[tuple[Tensor, tuple[int, ...]]], kept: tuple[int, ...]) -> Tensor:

@@ -36,6 +36,7 @@ from mrfstudio.engine.inference.join.propagation import JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
 from mrfstudio.engine.protocol.frames import SO_FAR
 from mrfstudio.engine.registry import ALGORITHMS
+from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.runtime.interruption import ending
 
 IN_TIME = 0.8
@@ -311,6 +312,7 @@ def _inner(stage: Attempt, state: AutoState) -> Carried:
 
 def hellinger(model: FactorGraph, one: Tensor, other: Tensor) -> float:
     """Mean over variables of the Hellinger distance √(½ Σ (√p - √q)²) between packed marginals (size,)."""
-    squares = ((one.double().clamp(min=0).sqrt() - other.double().clamp(min=0).sqrt()) ** 2).cpu().numpy()
-    sums = np.bincount(model.packing.owners(model.device).cpu().numpy(), squares, minlength=model.variables)
+    roots = [np.sqrt(to_host(each).astype(np.float64).clip(min=0)) for each in (one, other)]  # no MPS has 64 bits
+    owners = to_host(model.packing.owners(model.device))
+    sums = np.bincount(owners, (roots[0] - roots[1]) ** 2, minlength=model.variables)
     return float(np.sqrt(sums / 2).mean())

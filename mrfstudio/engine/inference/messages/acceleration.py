@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.runtime.device import wide
+
 MOST_NUMBERS = 1_000_000
 """Numbers that the remembered messages may have together: states are kept in histories and files."""
 REGULARISER = 1e-13
@@ -52,13 +54,13 @@ class AccelerationMemory:
         plain = newest + (1 - keep) * step
         if len(self.messages) < 2:
             return plain
-        turns = (self.steps[1:] - self.steps[:-1]).movedim(0, -2).double()  # (…, k, messages)
-        moves = (self.messages[1:] - self.messages[:-1]).movedim(0, -2).double()
+        turns = wide((self.steps[1:] - self.steps[:-1]).movedim(0, -2))  # (…, k, messages)
+        moves = wide((self.messages[1:] - self.messages[:-1]).movedim(0, -2))
         gram = turns @ turns.mT
         size = gram.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]
         eye = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
         floor = torch.finfo(gram.dtype).tiny
-        gamma = torch.linalg.solve(gram + (REGULARISER * size + floor) * eye, (turns @ step.double()[..., None]))
+        gamma = torch.linalg.solve(gram + (REGULARISER * size + floor) * eye, (turns @ wide(step)[..., None]))
         correction = (gamma.mT @ (moves + (1 - keep) * turns)).squeeze(-2)
         found = plain - correction.to(plain.dtype)
         return torch.where(torch.isfinite(found).all(), found, plain)
