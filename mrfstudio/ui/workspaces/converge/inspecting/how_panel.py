@@ -77,7 +77,7 @@ class HowPanel(QWidget):
     def _lay_out(self) -> None:
         inner, area = QWidget(), QScrollArea()
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it takes it, and is scrolled to
-        self._inner, self._rows = inner, QVBoxLayout(inner)
+        self._area, self._inner, self._rows = area, inner, QVBoxLayout(inner)
         rows = self._rows
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(px(self, 4))
@@ -135,6 +135,7 @@ class HowPanel(QWidget):
         self._work = None
         self.which.hide()
         self._inner.hide()
+        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # nothing is there to scroll
 
     def show_work(self, work: MessageWork, graph: GraphFrame) -> None:
         """Show an answer that still fits what is wanted."""
@@ -143,6 +144,7 @@ class HowPanel(QWidget):
         self._work, self._graph = work, graph
         scope = graph.scope(work.factor)
         self._inner.show()
+        self._area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         axes = tuple((_called(graph, node), self._states(node)) for node in scope)
         self.table.show_table(work.table, axes)
         self.which.setVisible(not work.table_alone)

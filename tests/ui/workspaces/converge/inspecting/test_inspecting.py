@@ -6,14 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtWidgets import QScrollBar
+from pytestqt.qtbot import QtBot
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.protocol.commands import SetAlgorithm, SetLimits, Undo
 from mrfstudio.engine.protocol.frames import NO_HINT
 from mrfstudio.engine.protocol.requests.converge import OpenGraph
 from mrfstudio.ui.style.theme import px
+from mrfstudio.ui.workspaces.converge.inspecting.how_panel import HowPanel
 from mrfstudio.ui.workspaces.converge.inspecting.suspects_panel import WIDEST_NAME
 from tests.ui.helpers.converge import Converge
+from tests.ui.helpers.widgets import shown
 
 BIF = """network n { }
 variable Rain { type discrete [ 2 ] { no, yes }; }
@@ -72,6 +76,13 @@ def test_a_triple_is_clicked_explained_pinned_and_its_table_changed(converge: Co
     converge.show(Undo())
     converge.studio.until(how.pin.isVisible)
     converge.workspace.dock_toggled.emit("how")
+
+
+def test_a_panel_with_nothing_to_take_apart_has_no_bar_to_scroll(qtbot: QtBot) -> None:
+    panel = shown(qtbot, HowPanel(), 320, 200)
+    bars = panel.findChildren(QScrollBar)
+    assert bars
+    assert not any(bar.isVisible() for bar in bars)
 
 
 def test_suspects_are_listed_found_by_name_and_shown(converge: Converge) -> None:
