@@ -66,24 +66,34 @@ def contour_picture(
 def fitting_side(ink: NDArray[np.bool_]) -> int:
     """The smallest of `SIDES` from which on lines (h, w) keep as many regions apart as at the largest.
 
-    Lines that run into each other lose regions, or cut paper into new ones. Small pictures stay as they are.
+    Lines that run into each other lose regions, cut paper into new ones, or are fewer. Small pictures stay as they are.
     """
     whole = max(ink.shape)
     if whole <= SIDES[1]:
         return whole
     fitting = [side for side in SIDES if side < whole] + [min(whole, SIDES[-1])]
-    counts = [_regions(shrunk(ink, _fitted(ink.shape, side))) for side in fitting]
+    counts = [_regions_and_lines(shrunk(ink, _fitted(ink.shape, side))) for side in fitting]
     differing = [number for number, count in enumerate(counts) if count != counts[-1]]
     return fitting[max(differing, default=-1) + 1]
 
 
-def _regions(ink: NDArray[np.bool_]) -> int:
-    """Regions between lines that are large enough to matter; paper that touches ink at corners only is apart."""
+def _regions_and_lines(ink: NDArray[np.bool_]) -> tuple[int, int]:
+    """Regions between lines that are large enough to matter, and pieces of ink that keep two or more of them apart.
+
+    Paper that touches ink at corners only is apart; ink that touches at corners is one piece.
+    """
     from scipy import ndimage  # later than the first picture of the window
 
-    regions, count = ndimage.label(~np.asarray(ink, np.bool_))
+    ink = np.asarray(ink, np.bool_)
+    regions, count = ndimage.label(~ink)
     sizes = np.bincount(regions.ravel(), minlength=count + 1)[1:]
-    return int((sizes >= SMALLEST_REGION * ink.size).sum())
+    large = np.append(False, sizes >= SMALLEST_REGION * ink.size)
+    pieces, _ = ndimage.label(ink, np.ones((3, 3)))
+    sides = [(pieces[1:], regions[:-1]), (pieces[:-1], regions[1:])]
+    sides += [(pieces[:, 1:], regions[:, :-1]), (pieces[:, :-1], regions[:, 1:])]
+    beside = np.concatenate([np.stack([one.ravel(), other.ravel()], 1) for one, other in sides])
+    beside = np.unique(beside[(beside[:, 0] > 0) & large[beside[:, 1]]], axis=0)
+    return int(large.sum()), int((np.bincount(beside[:, 0]) > 1).sum())
 
 
 def figure_picture(

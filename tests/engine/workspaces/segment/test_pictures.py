@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
-from mrfstudio.engine.workspaces.segment.pictures import SIDES, contour_picture, fitting_side
+from mrfstudio.engine.workspaces.segment.pictures import SIDES, contour_picture, fitting_side, shrunk
 
 
 def boxes(side: int, count: int, line: int) -> np.ndarray:
@@ -39,8 +40,6 @@ def test_a_small_drawing_keeps_its_size() -> None:
 
 
 def test_no_region_is_lost_at_the_size_that_is_chosen() -> None:
-    from scipy import ndimage
-
     grey = np.where(boxes(500, 10, 3), 0.0, 1.0)
     picture = contour_picture(grey, longest=None)
     assert ndimage.label(picture.observed)[1] == 101  # every box, and what lies around them
@@ -49,3 +48,14 @@ def test_no_region_is_lost_at_the_size_that_is_chosen() -> None:
 @pytest.mark.parametrize("side", [64, 200])
 def test_a_side_that_is_asked_for_is_kept(side: int) -> None:
     assert contour_picture(np.where(boxes(500, 2, 3), 0.0, 1.0), longest=side).observed.shape == (side, side)
+
+
+def test_two_figures_that_nearly_touch_stay_apart() -> None:
+    """Where their lines meet no region is lost, but a figure between them would be none of the two."""
+    y, x = np.indices((600, 900))
+    far = [np.hypot(x - middle, y - 300) for middle in (260, 600)]
+    ink = np.logical_or.reduce([np.abs(distance - 160) < 5 for distance in far])  # 10 pixels of paper between them
+    side = fitting_side(ink)
+    assert side > SIDES[1]
+    assert ndimage.label(shrunk(ink, (round(side * 2 / 3), side)), np.ones((3, 3)))[1] == 2
+    assert fitting_side(np.abs(far[0] - 160) < 5) == 48
