@@ -49,6 +49,10 @@ SLACK = 2.0
 """By how many times itself the distance of answers is added to the estimate where it does not shrink: answers that
 share a mistake are nearer to each other than to the truth. Chosen so that grids and pedigrees are covered.
 """
+FINEST = 1e-3
+"""The smallest error that answers of different clusters can tell: some that agreed to 1e-5 and 1e-6 were wrong by .0002
+and .0008.
+"""
 HALVES = 0.5
 """The part of the answer so far in the next one where steps do not become shorter."""
 DONE = -1
@@ -301,8 +305,11 @@ def shrinking(moved: float, before: float) -> float:
 def expected_error(furthest: float, moved: float, before: float) -> float:
     """The error to expect of an answer that is at most so far from earlier ones and has `moved` from the last; `before`
     is what that one had moved, or `UNKNOWN`. Where steps become shorter, what is left is about the last of them.
+    0 where all answers were the same.
     """
-    return min(furthest * (1 + SLACK * shrinking(moved, before)), 1.0)
+    if furthest == 0:
+        return 0.0
+    return min(max(furthest * (1 + SLACK * shrinking(moved, before)), FINEST), 1.0)
 
 
 def _inner(stage: Attempt, state: AutoState) -> Carried:

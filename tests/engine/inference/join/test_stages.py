@@ -235,3 +235,5 @@ def test_the_estimate_is_larger_where_answers_do_not_come_nearer_to_each_other()
     assert expected_error(0.04, 0.04, UNKNOWN) == expected_error(0.04, 0.04, 0.04) == pytest.approx(0.12)
     assert expected_error(0.04, 0.01, 0.04) == pytest.approx(0.06)
     assert expected_error(0.9, 0.9, 0.5) == 1.0
+    assert expected_error(1e-6, 1e-6, 1e-5) == 1e-3
+    assert expected_error(0.0, 0.0, 1e-5) == 0.0
