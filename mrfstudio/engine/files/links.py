@@ -83,8 +83,10 @@ def session_file_of(link: str, folder: Path) -> Path:
         path = folder / "link.mrfs"
         write_zip(path, {"session.json": value["session"]}, {"arrays.npz": arrays})
         return path
-    except StudioError:
+    except LinkError:
         raise
+    except StudioError as problem:  # of the graph that it names
+        raise LinkError(f"This link is damaged: {problem}") from problem
     except Exception as problem:  # it may be anything
         raise LinkError("This link is damaged: a part of it is missing, or letters were changed.") from problem
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import lzma
 import random
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from mrfstudio.engine.files.links import LONGEST, LinkError, link_of, opened, session_file_of
+from mrfstudio.engine.files.links import FILTERS, LONGEST, SCHEME, LinkError, link_of, opened, session_file_of
 from mrfstudio.engine.files.sessions.session_file import load_session
 from mrfstudio.engine.protocol.commands import ClearLayer, Paint, SetEvidence, SetParameter, SetStrength, Step
 from mrfstudio.engine.session.session import Session
@@ -81,6 +86,19 @@ def test_damaged_links_are_refused_in_one_sentence(graph: Session, tmp_path: Pat
     for text, words in ((link[:-20], "damaged"), ("mrfs:", "version"), ("mrfs:9AAAA", "version"), ("hello", "begins")):
         with pytest.raises(LinkError, match=words):
             session_file_of(text, tmp_path)
+
+
+@pytest.mark.parametrize("parameters", [{"dorows": 4}, {"rows": -3}, {"rows": "four"}, {"couplings": "none"}])
+def test_a_link_to_a_graph_that_nobody_draws_is_refused_as_a_link(
+    graph: Session, tmp_path: Path, parameters: dict[str, Any]
+) -> None:
+    content = base64.urlsafe_b64decode(link_of(graph).removeprefix(f"{SCHEME}1") + "==")
+    value = json.loads(lzma.decompress(content[4:], lzma.FORMAT_RAW, filters=FILTERS))
+    value["session"]["origin"]["graph"]["parameters"] = parameters
+    packed = lzma.compress(json.dumps(value).encode(), lzma.FORMAT_RAW, filters=FILTERS)
+    body = base64.urlsafe_b64encode(zlib.crc32(packed).to_bytes(4, "big") + packed).decode()
+    with pytest.raises(LinkError, match="This link is damaged: "):
+        session_file_of(f"{SCHEME}1{body}", tmp_path)
 
 
 def test_what_is_too_large_says_so() -> None:

@@ -138,12 +138,14 @@ class GraphForm(QWidget):
     def _set_parameter(self, name: str, value: object, gesture: int) -> None:
         self._emit(NewGraph(self._shown_source, self.form.values(), dict(self._strengths), gesture))
 
-    def next_seed(self) -> None:
-        """Another draw of the same kind of graph."""
+    def next_seed(self) -> bool:
+        """Another draw of the same kind of graph; False where it is not drawn at random."""
         values = self.form.values()
-        if "seed" in values and self._shown_source in self._entries:
+        drawn = "seed" in values and self._shown_source in self._entries
+        if drawn:
             values["seed"] += 1
             self._emit(NewGraph(self._shown_source, values, dict(self._strengths)))
+        return drawn
 
     def _lay_out(self, index: int) -> None:
         layout = self.layout_box.itemData(index)

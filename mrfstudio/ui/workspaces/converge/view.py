@@ -370,7 +370,8 @@ class ConvergeView(RunActions, WorkspaceView):
         self.post(ClearLayer("hints"))
 
     def next_example(self) -> None:
-        self.controls.graph.next_seed()
+        if not self.controls.graph.next_seed():
+            self.controller.message.emit("There is no next example of this graph, because no random numbers draw it.")
 
     def show_hint(self) -> None:
         self._advised = (self._advised + 1) % len(ADVICE)

@@ -36,6 +36,16 @@ def test_a_change_restarts_where_that_is_chosen_and_goes_on_where_not(converge: 
     assert converge.studio.frame.lanes[0].base == 0
 
 
+def test_a_graph_of_a_file_has_no_next_example_and_says_so(converge: Converge, tmp_path: Path) -> None:
+    path = tmp_path / "alone.uai"
+    write_graph(path, FactorGraph.from_factors([2, 2], [((0, 1), [[0.0, 1.0], [1.0, 0.0]])]))
+    converge.studio.window.files.open(path)
+    converge.studio.until(lambda: converge.studio.frame.name == "alone.uai")
+    converge.settle()
+    converge.studio.do("next_example")
+    assert "no next example of this graph" in converge.studio.messages[-1]
+
+
 def test_lanes_are_added_chosen_and_removed(converge: Converge) -> None:
     controls = converge.workspace.controls
     converge.show(NewGraph("ring", {"nodes": 6}))
