@@ -24,7 +24,7 @@ class FindContours(Request[Picture]):
     threshold: float | None = None
     longest: int | None = None
     """The longer side of the result; None: as small as keeps every region apart."""
-    filled: bool = False
+    filled: bool | None = False
     thin: bool = False
 
 

@@ -25,6 +25,8 @@ SIDES = (48, 64, 96, 128, 192, 256)
 """Sizes to choose from where nobody says how large a picture should become."""
 SMALLEST_REGION = 0.0005
 """Part of a picture from which on a region between lines is worth to be kept when it is made smaller."""
+WIDEST_PEN = 0.16
+"""Part of a picture's longer side: what is wider is a filled figure."""
 FRAME = 2  # labels of silhouettes come with one pixel of OUT on every side
 
 
@@ -35,18 +37,19 @@ def contour_picture(
     ink: Ink = "auto",
     threshold: float | None = None,
     longest: int | None = LONGEST_SIDE,
-    filled: bool = False,
+    filled: bool | None = False,
     thin: bool = False,
 ) -> Picture:
     """Find contours in a file, or in grey levels (h, w) from 0 to 1.
 
-    `filled` says that the ink is a figure whose outline is meant, not a line; `thin` makes lines one pixel wide, as
-    models know them. The threshold is applied at the picture's own size, so that thin lines survive when it is made
-    smaller. `longest` is the longer side that a larger picture is brought to; None takes the smallest that keeps every
-    region apart.
+    `filled` says that the ink is a figure whose outline is meant, not a line, and None leaves that to be seen;
+    `thin` makes lines one pixel wide, as models know them. The threshold is applied at the picture's own size, so
+    that thin lines survive when it is made smaller. `longest` is the longer side that a larger picture is brought
+    to; None takes the smallest that keeps every region apart.
     """
     grey = read_grey(source) if isinstance(source, str | os.PathLike) else np.asarray(source, np.float32)
     found = to_contours(grey, ink, threshold)
+    filled = looks_filled(found.seen) if filled is None else filled
     longest = fitting_side(found.seen) if longest is None else longest
     size = _fitted(grey.shape, longest - FRAME if filled else longest)
     if filled:
@@ -61,6 +64,15 @@ def contour_picture(
     title = Path(source).name if isinstance(source, str | os.PathLike) else name
     full_size = (int(grey.shape[0]), int(grey.shape[1]))
     return Picture(title, observed, truth, small, found.ink or "dark", found.threshold, full_size)
+
+
+def looks_filled(ink: NDArray[np.bool_]) -> bool:
+    """Whether ink (h, w) is somewhere wider than any pen would draw on such a sheet: a figure, not lines."""
+    from scipy import ndimage  # later than the first picture of the window
+
+    small = shrunk(ink, _fitted(ink.shape, LONGEST_SIDE))
+    deepest = float(ndimage.distance_transform_edt(np.pad(small, 1)).max())
+    return deepest > WIDEST_PEN / 2 * max(small.shape)
 
 
 def fitting_side(ink: NDArray[np.bool_]) -> int:

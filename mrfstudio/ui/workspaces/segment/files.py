@@ -87,7 +87,7 @@ class SegmentFiles(CanvasFiles):
         if picture is None:
             return
         self._show(picture)
-        exact = dialog.automatic.isChecked() and not dialog.filled.currentData()
+        exact = dialog.automatic.isChecked() and picture.truth is None
         if isinstance(source, Path) and exact:
             smaller = picture.full_size != picture.observed.shape
             options = ("--ink", picture.ink, *(["--thin"] if dialog.thin.isChecked() else []))

@@ -47,9 +47,13 @@ class PictureDialog(PreviewDialog):
             self.ink.addItem(text, name)
         self.ink.setToolTip("Whether the lines are darker or lighter than the paper.")
         self.filled = QComboBox()
+        self.filled.addItem("Automatic", None)
         self.filled.addItem("Lines: the ink is the contour", False)
         self.filled.addItem("A filled figure: its outline is the contour", True)
-        self.filled.setToolTip("Of a filled figure the outline is taken; then the true labels are known too.")
+        self.filled.setToolTip(
+            "Of a filled figure the outline is taken; then the true labels are known too. Automatic takes ink that is "
+            "wider than a pen for a filled figure."
+        )
         self.thin = QCheckBox("Thin to one pixel")
         self.thin.setChecked(True)
         self.thin.setToolTip("Make every line one pixel wide, as in the pictures that models learned from.")
@@ -124,5 +128,7 @@ def described(picture: Picture) -> str:
     seen = float((picture.observed == 0).mean())
     if seen == 0:
         return f"{size}. No contour was found: move the threshold or choose another ink."
-    warning = " That is much for lines: perhaps it is a filled figure." if seen > 0.4 and picture.truth is None else ""
+    if picture.truth is not None:
+        return f"{size}. The outline of a filled figure, {seen:.0%} of them."
+    warning = " That is much for lines: perhaps it is a filled figure." if seen > 0.4 else ""
     return f"{size}, {seen:.0%} of them contour.{warning}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from mrfstudio.engine.workspaces.segment.pictures import SIDES, contour_picture, fitting_side, shrunk
+from mrfstudio.engine.workspaces.segment.pictures import SIDES, contour_picture, fitting_side, looks_filled, shrunk
 
 
 def boxes(side: int, count: int, line: int) -> np.ndarray:
@@ -59,3 +59,16 @@ def test_two_figures_that_nearly_touch_stay_apart() -> None:
     assert side > SIDES[1]
     assert ndimage.label(shrunk(ink, (round(side * 2 / 3), side)), np.ones((3, 3)))[1] == 2
     assert fitting_side(np.abs(far[0] - 160) < 5) == 48
+
+
+@pytest.mark.parametrize("side", [16, 90, 640])
+def test_a_disc_is_a_filled_figure_and_a_ring_of_a_pen_is_lines(side: int) -> None:
+    y, x = np.indices((side, side)) + 0.5
+    far = np.hypot(x - side / 2, y - side / 2)
+    disc, ring = far < 0.35 * side, np.abs(far - 0.35 * side) < max(0.7, 0.02 * side)
+    assert looks_filled(disc)
+    assert not looks_filled(ring)
+    found = contour_picture(np.where(disc, 0.0, 1.0), longest=None, filled=None, thin=True)
+    assert found.truth is not None
+    assert set(found.truth[found.observed == 0]) == {0}  # its outline, not the bones of it
+    assert contour_picture(np.where(ring, 0.0, 1.0), longest=None, filled=None, thin=True).truth is None
