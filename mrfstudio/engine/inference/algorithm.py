@@ -37,7 +37,7 @@ from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.registry import ALGORITHMS, load_family
 from mrfstudio.engine.runtime.threads import fitting_threads
 
-PlanEnd = Literal["settled", "iteration limit", "idle"]
+PlanEnd = Literal["converged", "settled", "iteration limit", "idle"]
 
 
 ONE_THREAD = 16_000

@@ -10,10 +10,14 @@ from typing import Literal
 from mrfstudio.engine.graphs.evidence import AnyEvidence, Evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.supports import UNDECIDED, undecided
-from mrfstudio.engine.inference.algorithm import Algorithm, Model, State
+from mrfstudio.engine.inference.algorithm import Algorithm, Model, PlanEnd, State
 from mrfstudio.engine.protocol.catalogue import Parameters, integer, number
 
-Ending = Literal["converged", "iteration limit", "not finite"]
+Ending = Literal["converged", "iteration limit", "end of the plan", "not finite"]
+"""A plan ends by itself, with whatever it has: its messages may still move."""
+
+
+RESTING: tuple[PlanEnd, ...] = ("converged", "settled")
 
 
 class Limits(Parameters):
@@ -66,6 +70,9 @@ def run(
         state = following
         if on_step is not None:
             on_step(state)
+        if algorithm.remaining(state) == 0:
+            ending = "converged" if algorithm.plan_end(state) in RESTING else "end of the plan"
+            break
         settled = residual < limits.tolerance or algorithm.single_step
         doubt = algorithm.doubt(model, evidence, state, limits.tolerance) if settled else None
         if settled and doubt is None:

@@ -154,7 +154,8 @@ class LaneRunner:
             if remaining and not at_limit:
                 return "running", ""
             ending: Ending = "iteration limit" if remaining else algorithm.plan_end(lane.state)
-            return ending, algorithm.words(lane.state)
+            said = notices(lane.model, evidence, None, algorithm.decides(lane.state))
+            return ending, " ".join(filter(None, (algorithm.words(lane.state), *said)))
         with torch.no_grad(), self.pinned(lane.state):
             settled = algorithm.residual(lane.state) < tolerance or algorithm.single_step
             doubt = algorithm.doubt(lane.model, evidence, lane.state, tolerance) if settled else None

@@ -19,7 +19,7 @@ HELP: dict[str, str] = {
     "paused": "The run waits. Space goes on, a full stop computes one iteration.",
     "converged": "No message changes by more than the tolerance, and beliefs agree: the answer of the algorithm.",
     "settled": "All levels, coarse to fine, are done and nothing moves any more: this is the answer.",
-    "iteration limit": "The run stopped after the number of iterations it was given. Step or play to go on.",
+    "iteration limit": "The iterations, or the time, of this run are over. After iterations, step or play to go on.",
     "diverging": "Messages grow apart or swing to and fro. More damping often helps.",
     "stopped": "An error ended the run; the last good state is shown.",
 }

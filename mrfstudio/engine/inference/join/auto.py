@@ -26,6 +26,7 @@ from mrfstudio.engine.inference.algorithm import (
     Algorithm,
     Kernel,
     LogPartition,
+    PlanEnd,
     State,
     Unsupported,
     kernel,
@@ -69,6 +70,17 @@ class Auto(Budget, Algorithm):
     def decides(self, state: State) -> bool:
         assert isinstance(state, AutoState)
         return state.error == 0 and bool(state.picked)
+
+    def remaining(self, state: State) -> int | None:
+        """The number of iterations is known at the end alone."""
+        assert isinstance(state, AutoState)
+        return 0 if state.stage == DONE else None
+
+    def plan_end(self, state: State) -> PlanEnd:
+        """Converged where the messages of the answer have; time may be over before that, or stages."""
+        assert isinstance(state, AutoState)
+        mixed = not torch.equal(state.answer, state.latest)
+        return "iteration limit" if mixed or state.swing >= SETTLED else "converged"
 
     def remarks(self, state: State) -> dict[str, Any]:
         assert isinstance(state, AutoState)
@@ -240,8 +252,9 @@ def _cut_short(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: A
 
 
 def _ended(state: AutoState) -> AutoState:
-    """Nothing is left to do."""
-    return replace(state, iteration=state.iteration + 1, residual=torch.zeros_like(state.residual), stage=DONE)
+    """Nothing is left to do: the residual is that of the answer."""
+    residual = torch.full_like(state.residual, state.swing)
+    return replace(state, iteration=state.iteration + 1, residual=residual, stage=DONE)
 
 
 def _onward(state: AutoState) -> AutoState:
