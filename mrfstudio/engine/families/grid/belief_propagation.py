@@ -117,7 +117,7 @@ class GridBeliefPropagation(Kernel):
         elif coarse and model.eased and not passing:
             known = bool(swung) and swung[0].shape == changes.shape  # a file may hold anything
             counts = swung[0] if known else torch.zeros_like(changes)
-            messages = torch.lerp(proposal, old, kept_of(counts).expand_as(old))
+            messages = _mean(proposal, old, kept_of(counts))
             swung = (swung_after(counts, changes / model.states, state.in_pass),)
         else:
             messages = proposal
@@ -140,7 +140,10 @@ class GridBeliefPropagation(Kernel):
         shape, states = model.shape_of(evidence), self._evidence(model, evidence)
         with torch.no_grad():
             fresh = _proposal(state.messages, model.potentials, states, shape, algorithm.temperature)
-            moved = float(largest_change(*_log_probabilities(model, fresh, state.messages)))
+            moved = max(  # a direction at a time: all of them together would leave every cache
+                float(largest_change(*_log_probabilities(model, new, old)))
+                for new, old in zip(fresh, state.messages, strict=True)
+            )
         if moved <= tolerance + 100 * torch.finfo(fresh.dtype).eps:
             return None
         return f"Messages that are nearly certain still change by {moved:.2g}: this is no fixed point."
@@ -345,6 +348,13 @@ def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:
 def _log_probabilities(model: GridMRF, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     """Two sets of messages (directions, S, N) with mean 1 as log-probabilities."""
     return torch.log(one / model.states), torch.log(other / model.states)
+
+
+def _mean(new: Tensor, old: Tensor, kept: Tensor) -> Tensor:
+    """Means of messages (directions, S, N) in which the old ones count `kept` (N,): in the memory of the new ones where
+    no gradient needs them.
+    """
+    return torch.lerp(new, old, kept.expand_as(old)) if new.requires_grad else new.lerp_(old, kept.expand_as(old))
 
 
 def _mean_one(messages: Tensor) -> Tensor:

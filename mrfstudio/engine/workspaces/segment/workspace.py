@@ -132,9 +132,13 @@ class SegmentWorkspace(NamedModels, LabelWorkspace):
         }
 
     def log_partition_stride(self, view: LaneView) -> int:
-        """Every iteration of small images; of larger ones every third or fifth, or it would take half of the time."""
+        """Every iteration of small images; of larger ones every third or fifth, or it would take half of the time, and
+        none that prepares a start: its messages are those of other potentials.
+        """
         entries = _entries(view)
-        return 1 if entries <= SMALL else 3 if entries <= LARGE else 5
+        if entries <= SMALL:
+            return 1
+        return 0 if view.state.preparing else 3 if entries <= LARGE else 5
 
     def log_partition_later(self, view: LaneView) -> bool:
         return _entries(view) > LARGE
