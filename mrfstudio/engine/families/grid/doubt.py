@@ -3,16 +3,18 @@
 Three numbers of a settled state say how well the model explains a picture:
 
     unexplained = mean over seen contour pixels of 1 - b(CONTOUR), without short edges that the model knows as noise
-    undecided   = part of the canvas where b(CONTOUR) < 1/2 and neither side has b >= DECIDED
+    undecided   = pixels where b(CONTOUR) < 1/2 and neither side has b >= DECIDED, over √(pixels of the canvas)
     free energy = (log Z_empty - log Z_Bethe) / pixels of the canvas           nats for each of them
 
 where log Z_empty, what the model says of a canvas of that size on which nothing is seen, is area · a + border · b + c.
 A picture is known where all stay below limits that 95 % of held-out figures keep. a, b, c and the limits belong to the
-model and are stored in its file.
+model and are stored in its file. Undecided pixels are counted by the canvas' side and not by its area, because figures
+leave a few whatever the canvas, where lines without an inside leave some along all of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -40,7 +42,7 @@ _SAME = 1e-3  # nats: evidence that differs by less from what the emission gives
 
 @dataclass(frozen=True)
 class Explained:
-    """How well a model explains a picture: free energy in nats for each pixel of the canvas, shares left over."""
+    """How well a model explains a picture: free energy in nats for each pixel of the canvas, and what is left over."""
 
     free_energy: float
     unexplained: float
@@ -57,7 +59,7 @@ class Likeness:
     corners: float
     most_free_energy: float
     most_unexplained: float
-    most_undecided: float
+    most_undecided_by_side: float
 
     @classmethod
     def of_model(cls, model: GridMRF) -> Likeness | None:
@@ -82,7 +84,7 @@ class Likeness:
         return (
             found.free_energy <= self.most_free_energy
             and found.unexplained <= self.most_unexplained
-            and found.undecided <= self.most_undecided
+            and found.undecided <= self.most_undecided_by_side
         )
 
     def sentence(self, found: Explained) -> str:
@@ -93,8 +95,10 @@ class Likeness:
             share = f"{found.unexplained:.0%} of the contour bounds nothing that the model knows"
             return f"This drawing is unlike what the model learned: {share}. Try thin closed lines, or another model."
         if found.free_energy <= self.most_free_energy:
-            share = f"of {found.undecided:.1%} of the canvas it cannot say whether it lies inside"
-            return f"This drawing is unlike what the model learned: {share}. Try fewer lines, closed ones, or hints."
+            return (
+                "This drawing is unlike what the model learned: of too many places it cannot say whether they lie "
+                "inside. Try fewer lines, closed ones, or hints."
+            )
         return (
             "This drawing is unlike what the model learned: it has many more lines for its size. Try thinner or fewer "
             "lines, a larger scale, or another model."
@@ -123,7 +127,7 @@ def _measured(model: GridMRF, evidence: Evidence, state: GridMessages, empty: fl
     sides = torch.cat([beliefs[:, :CONTOUR], beliefs[:, CONTOUR + 1 :]], 1).amax(1)
     open_ones = int(((beliefs[:, CONTOUR] < 0.5) & (sides < DECIDED)).sum())
     area = max(len(seen), SMALLEST_CANVAS)
-    return Explained((empty - value) / area, left, open_ones / area, count)
+    return Explained((empty - value) / area, left, open_ones / math.sqrt(area), count)
 
 
 def unlike(model: GridMRF, evidence: Evidence, state: GridMessages) -> str | None:

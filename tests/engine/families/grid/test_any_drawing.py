@@ -177,4 +177,4 @@ def test_the_model_doubts_what_it_did_not_learn(model: GridMRF) -> None:
     assert said["circle"] is None
     assert said["board"] is not None
     assert said["hatching"] is not None
-    assert math.isfinite(model.likeness["most_undecided"] if model.likeness else math.inf)
+    assert math.isfinite(model.likeness["most_undecided_by_side"] if model.likeness else math.inf)
