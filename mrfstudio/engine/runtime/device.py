@@ -40,7 +40,7 @@ def to_host(tensor: Tensor) -> np.ndarray:
 
 
 def wide(tensor: Tensor) -> Tensor:
-    """Values in 64 bits where their device has them, for sums of thousands of them; MPS has 32 alone."""
+    """Values of any shape in 64 bits where their device has them, for sums of thousands; MPS has 32 alone."""
     return tensor if tensor.device.type == "mps" else tensor.double()
 
 
