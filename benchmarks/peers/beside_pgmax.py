@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))  # a peer's environment knows neither the studio nor this folder
 import networks
-from rivals import Arrays, Peer, Task, best_seconds, main, rival_main
+from rivals import Arrays, Peer, Task, best_seconds, main, rival_main, stage
 
 SIDE, VISIBLE, HIDDEN = 100, 1000, 500
 CLONES, IMAGE = 64, 30
@@ -139,11 +139,14 @@ def _pgmax(graph: Any, evidence: dict[Any, Any]) -> tuple[dict[Any, Any], float]
     import jax
     from pgmax import infer
 
+    stage("building its arrays")
     bp = infer.build_inferer(graph.bp_state, backend="bp")
+    stage("compiling")
     arrays = bp.init(evidence_updates=evidence)
     run = jax.jit(lambda given: bp.run(given, num_iters=ITERATIONS, damping=0.0, temperature=1.0))
     timed = jax.jit(lambda given: bp.run(given, num_iters=TIMED, damping=0.0, temperature=1.0))
     found = infer.get_marginals(bp.get_beliefs(run(arrays)))
+    stage("being timed")
     seconds = best_seconds(lambda: jax.block_until_ready(timed(arrays).ftov_msgs), repeats=9, warm=1)
     return found, seconds / TIMED
 
@@ -211,18 +214,19 @@ def grid_rival(inputs: Arrays) -> tuple[np.ndarray, float]:
 
 def network_rival(inputs: Arrays) -> tuple[np.ndarray, float]:
     _prepare()
-    from pgmax import factor, fgraph, vgroup
+    from pgmax import fgraph, fgroup, vgroup
 
+    stage("building the graph")
     cards = inputs["cards"]
     at = vgroup.NDVarArray(num_states=cards, shape=(len(cards),))
     graph = fgraph.FactorGraph(variable_groups=[at])
-    listed = {shape: np.argwhere(np.ones(shape)) for shape in {table.shape for _, table in networks.factors(inputs)}}
-    graph.add_factors(
-        [
-            factor.EnumFactor([at[v] for v in scope], factor_configs=listed[table.shape], log_potentials=table.ravel())
-            for scope, table in networks.factors(inputs)
-        ]
-    )
+    for shape, members in networks.by_shape(inputs).items():  # factors one by one take PGMax minutes to compile
+        group = fgroup.EnumFactorGroup(
+            variables_for_factors=[[at[v] for v in scope] for scope, _ in members],
+            factor_configs=np.argwhere(np.ones(shape)),
+            log_potentials=np.stack([table.ravel() for _, table in members]),
+        )
+        graph.add_factors(group)
     marginals, seconds = _pgmax(graph, {at: inputs["local"]})
     return networks.padded([np.asarray(marginals[at])[v, :states] for v, states in enumerate(cards)], inputs), seconds
 

@@ -76,6 +76,14 @@ def factors(inputs: Arrays) -> list[tuple[tuple[int, ...], np.ndarray]]:
     return found
 
 
+def by_shape(inputs: Arrays) -> dict[tuple[int, ...], list[tuple[tuple[int, ...], np.ndarray]]]:
+    """`factors`, those of one shape (k_1, …, k_r) together."""
+    found: dict[tuple[int, ...], list[tuple[tuple[int, ...], np.ndarray]]] = {}
+    for scope, table in factors(inputs):
+        found.setdefault(table.shape, []).append((scope, table))
+    return found
+
+
 def graph_of(inputs: Arrays) -> Any:
     """The studio's graph of these factors, 32 bits."""
     import torch

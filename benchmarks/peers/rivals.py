@@ -20,6 +20,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -31,6 +32,8 @@ import numpy as np
 Arrays = dict[str, Any]
 ROUNDS = 3
 """How often studio and rival take turns; each keeps its best time, so that one busy moment decides nothing."""
+PATIENCE = 240.0
+"""Seconds after which a peer's process is ended without an answer, imports, compiling and timing included."""
 
 
 def largest_difference(mine: np.ndarray, theirs: np.ndarray) -> float:
@@ -55,6 +58,10 @@ class Task:
     least: float | None = None
     """How many times faster the studio should be, where that is a promise."""
     apart: Callable[[np.ndarray, np.ndarray], float] = largest_difference
+
+
+class NoAnswer(Exception):
+    """A peer that was ended before it answered; says after how long, and in the middle of what."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +119,7 @@ class Peer:
             given, made = Path(folder, "inputs.npz"), Path(folder, "answers.npz")
             np.savez(given, **inputs)
             line = [str(self.python), self.script, "rival", task, str(given), str(made)]
-            done = subprocess.run(line, capture_output=True, text=True, env=_rival_environment())
-            if done.returncode:
-                raise SystemExit(f"{self.name}, {task}: the peer failed.\n{done.stderr[-2000:]}")
+            run_peer(f"{self.name}, {task}", line, env=_rival_environment())
             with np.load(made) as answers:
                 return answers["answers"], answers["seconds"]
 
@@ -135,13 +140,47 @@ def peers_folder() -> Path:
     return arena_peers.peers_folder()
 
 
+def run_peer(named: str, line: Sequence[str], env: dict[str, str] | None = None) -> str:
+    """What a peer's program prints; `NoAnswer` where it takes longer than `PATIENCE`."""
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, env=env, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as late:
+        said = [line.removeprefix(STAGE) for line in _text(late.stderr).splitlines() if line.startswith(STAGE)]
+        raise NoAnswer(f"no answer in {PATIENCE:g} s" + (f", still {said[-1]}" if said else "")) from None
+    if done.returncode:
+        raise SystemExit(f"{named}: the peer failed.\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def _text(written: str | bytes | None) -> str:
+    """What a process that was ended had written: bytes, whatever was asked for."""
+    return written.decode(errors="replace") if isinstance(written, bytes) else written or ""
+
+
+STAGE = "stage: "
+
+
+def stage(doing: str) -> None:
+    """The rival half says what it is doing: "compiling" …"""
+    print(STAGE + doing, file=sys.stderr, flush=True)
+
+
 def compare(peer: Peer, task: Task) -> dict[str, Any]:
-    """Studio and rival in turns on the same inputs: best seconds of each, their ratio, the largest difference."""
+    """Studio and rival in turns on the same inputs: best seconds of each, their ratio, the largest difference.
+
+    Where the peer does not answer in time the row says so and has no ratio. One that needs long to begin takes fewer
+    turns.
+    """
     inputs = task.inputs()
-    mine, theirs, apart = [], [], 0.0
-    for _ in range(ROUNDS):
+    mine, theirs, apart, began = [], [], 0.0, time.perf_counter()
+    for turn in range(ROUNDS):
+        if turn and time.perf_counter() - began > PATIENCE / ROUNDS:
+            break
         answers, spent = task.studio(inputs)
-        others, taken = rival_answers(peer, task, inputs)
+        try:
+            others, taken = rival_answers(peer, task, inputs)
+        except NoAnswer as late:
+            return {"task": task.title, "studio_seconds": spent, "no_answer": str(late)}
         if answers.shape != others.shape:
             raise SystemExit(f"{peer.name}, {task.name}: answers of shape {others.shape}, here {answers.shape}")
         mine.append(spent)
@@ -180,7 +219,6 @@ def rival_main(tasks: dict[str, Callable[[Any], tuple[np.ndarray, Any]]]) -> Non
 def best_seconds(work: Callable[[], Any], repeats: int = 20, warm: int = 3, most: float = 8.0) -> float:
     """The median time of one call after some that do not count; stops after `most` seconds."""
     import statistics
-    import time
 
     for _ in range(warm):
         work()
@@ -198,7 +236,7 @@ class Machine:
 
     system: str
     processor: str
-    cores: int | None
+    cores: int  # that this process may use
     python: str
     torch: str
     studio: str
@@ -209,16 +247,31 @@ def machine() -> Machine:
 
     import mrfstudio
 
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Machine(
-        platform.system(), platform.machine(), os.cpu_count(), platform.python_version(), torch.__version__,
-        mrfstudio.__version__,
-    )  # fmt: skip
+        platform.system(), _processor(), cores, platform.python_version(), torch.__version__, mrfstudio.__version__
+    )
+
+
+def _processor() -> str:
+    """Its name where the system tells it, else its kind."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8", errors="replace").splitlines() if told.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def in_words(found: dict[str, Any]) -> str:
     """A line a task."""
-    lines = [f"{found['version']} beside the studio {found['machine']['studio']}, in turns on the same inputs"]
+    on = found["machine"]
+    lines = [
+        f"{found['version']} beside the studio {on['studio']}, in turns on the same inputs",
+        f"  on {on['processor']}, {on['cores']} cores, {on['system']}; Python {on['python']}, torch {on['torch']}",
+    ]
     for row in found["rows"]:
+        if "no_answer" in row:
+            lines.append(f"  {row['task']:<52} {1e3 * row['studio_seconds']:.3g} ms here; {row['no_answer']} there")
+            continue
         agree = f"agree to {row['apart']:.1e}" if row["agree"] else f"DIFFER by {row['apart']:.1e}"
         promise = "" if row["least"] is None else f"  ({_kept(row)}: at least {row['least']:g})"
         times = f"{1e3 * row['studio_seconds']:.3g} ms here, {1e3 * row['peer_seconds']:.3g} ms there"
