@@ -2,10 +2,10 @@
 
     min over θ, max over ω    -log p̃(data; θ) - F(b(ω); θ) - λ Σ disagreements²
 
--F estimates log Z, by Bethe's free energy or by that of regions from cycles; hidden units of an RBM are summed out of
-p̃ and take part in F. Each step of training moves the network a few steps for the present θ, then θ once, with the
-gradient at the network's beliefs: no gradient flows through the network, because they are an optimum of the same
-objective. The network is the learner's state; it follows the model from batch to batch.
+-F estimates log Z, by Bethe's free energy or by that of regions, from cycles or with variables that all regions share;
+hidden units of an RBM are summed out of p̃ and take part in F. Each step of training moves the network a few steps for
+the present θ, then θ once, with the gradient at the network's beliefs: no gradient flows through the network, because
+they are an optimum of the same objective. The network is the learner's state; it follows the model from batch to batch.
 """
 
 from __future__ import annotations
@@ -40,6 +40,14 @@ class Saddle(DensityLearner):
     needs: ClassVar[tuple[str, ...]] = ("score", "joint")
 
     energy: str = choice("bethe", ("bethe", "regions"), "The free energy that stands for -log Z.")
+    shared: int = integer(
+        0,
+        "Energy of regions: variables with most neighbours that every region holds, which dense graphs need; 0 takes "
+        "regions from cycles.",
+        low=0,
+        high=16,
+        advanced=True,
+    )
     network_steps: int = integer(10, "Steps of the network for one of the model.", low=1, high=10_000, logarithmic=True)
     network_rate: float = number(
         0.001, "How far one step of the network goes.", low=0.0, low_open=True, logarithmic=True
@@ -54,7 +62,12 @@ class Saddle(DensityLearner):
 
     def network(self, seed: int = 0) -> EnergyNetwork:
         """The inference network, with a λ that stays."""
-        made = BetheNetwork() if self.energy == "bethe" else RegionEnergyNetwork()
+        if self.energy == "bethe":
+            made: EnergyNetwork = BetheNetwork()
+        elif self.shared:
+            made = RegionEnergyNetwork(regions="shared", shared=self.shared)
+        else:
+            made = RegionEnergyNetwork()
         return made.replace(
             penalty=self.penalty,
             growth=1.0,

@@ -76,6 +76,24 @@ def test_on_a_tree_loss_and_gradient_are_those_of_the_likelihood(energy: str) ->
     torch.testing.assert_close(found, expected, atol=0.02, rtol=0)
 
 
+def test_two_shared_variables_make_a_complete_graph_of_four_exact_and_cycles_do_not() -> None:
+    """Every region is then the whole graph; cycles share one variable, and the others are Bethe's."""
+    model = IsingField([(i, j) for i in range(4) for j in range(i)], 4)
+    with torch.no_grad():
+        model.weights.normal_(0.0, 2.0, generator=torch.Generator().manual_seed(4))
+    every = {"x": torch.from_numpy(np.stack([a.ravel() for a in np.indices([2] * 4)], 1))}
+    batch = spins(4)
+    seen, whole = density_of(model, batch), density_of(model, every)
+    nll = torch.logsumexp(whole.score(whole.visible), 0) - seen.score(seen.visible).mean()
+    (expected,) = torch.autograd.grad(nll, model.weights)
+    off = {}
+    for shared in (0, 2):
+        loss, (found,) = loss_and_gradients(Saddle(energy="regions", shared=shared, **SETTLED), model, batch)
+        off[shared] = abs(loss - float(nll.detach())), float((found - expected).abs().max())
+    assert max(off[2]) < 1e-6
+    assert min(off[0]) > 0.05
+
+
 def test_the_joint_graph_of_an_rbm_holds_its_hidden_units() -> None:
     model = machine(hidden=3)
     seen = density_of(model, {"x": torch.zeros(1, 4)})
