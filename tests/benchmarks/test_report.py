@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import card_tables, report
+from mrfstudio.engine.files.model_file import read_card
 
 
 def test_numbers_worse_than_print_become_bold() -> None:
@@ -51,7 +52,8 @@ def test_models_stand_beside_what_was_printed_for_them() -> None:
     faces, grids = report.faces().splitlines(), report.grids().splitlines()
     unit = next(line for line in faces if "frey-unit" in line)
     assert unit.count("(1.503)") == 1
-    assert len(unit.split("|")) == len(card_tables.QUERIES) + 4
+    assert len(unit.split("|")) == len(card_tables.QUERIES) + 5
+    assert unit.endswith(f"| {read_card('grbm-frey-unit').card['training_seconds']:.0f} |")
     assert any(line.startswith("| full covariance | none | -0.7") for line in faces)
     assert [line.count("**") for line in grids if "grid-border" in line and "|" in line[:2]] == [0, 4]
 
