@@ -1,12 +1,16 @@
-"""The studio beside libDAI (C++): belief propagation on a grid and on triples, and exact marginals by a junction tree.
+"""The studio beside libDAI (C++): belief propagation on a grid, triples and networks, exact marginals by a tree.
 
     python benchmarks/peers/beside_libdai.py --checkout FOLDER [--only TASK …] [--out FOLDER]
 
 libDAI lies in no package registry. FOLDER is a checkout of it in which `make` has built `lib/libdai.a`, as its README
 says; `MRFSTUDIO_LIBDAI` names one for `mrfstudio bench --peers`. `beside_libdai.cpp` is compiled against it with the
 compiler that `CXX` names (else g++) and kept beside the environments of other peers. Both get the same graph by an .fg
-file. libDAI sends messages of factors of single variables too, an iteration later than local potentials act here; so
-fields are written into the tables of pairs, and beliefs after the same iterations must agree.
+file, in 64 bits. Files of a competition: see networks.py.
+
+libDAI sends messages of factors of single variables too, an iteration later than local potentials act here; so fields
+are written into the tables of other factors, and beliefs after the same iterations must agree. After every iteration
+libDAI computes beliefs of variables and factors, which it cannot leave out, and the studio its residual. Exact answers
+are timed from a graph in memory to the marginals of all variables, orders of elimination included.
 """
 
 from __future__ import annotations
@@ -23,9 +27,10 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from rivals import Arrays, Peer, Task, best_seconds, peers_folder, report
+import networks
+from rivals import Arrays, Peer, Task, best_seconds, peers_folder, report, run_peer
 
-SIDE, SMALL, ITERATIONS, REPEATS = 100, 6, 10, 5
+SIDE, SMALL, WIDE, ITERATIONS, REPEATS = 100, 6, 14, 10, 5
 VARIABLES, TRIPLES, STATES = 1000, 2000, 5
 NAMED = "MRFSTUDIO_LIBDAI"
 
@@ -51,15 +56,18 @@ def triple_inputs() -> Arrays:
 
 
 def graph_of(inputs: Arrays) -> Any:
-    """The studio's graph of these factors, 64 bits as libDAI computes."""
+    """The studio's graph of these factors, 64 bits as libDAI computes, with nothing said of single variables."""
     import torch
 
     from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
-    states = inputs["tables"].shape[1]
-    pairs = zip(inputs["scopes"].tolist(), inputs["tables"], strict=True)
-    factors = [(tuple(scope), table) for scope, table in pairs]
-    return FactorGraph.from_factors([states] * (int(inputs["scopes"].max()) + 1), factors, dtype=torch.float64)
+    if "local" in inputs:
+        cards, factors = inputs["cards"].tolist(), networks.absorbed(inputs)
+    else:
+        cards = [inputs["tables"].shape[1]] * (int(inputs["scopes"].max()) + 1)
+        pairs = zip(inputs["scopes"].tolist(), inputs["tables"], strict=True)
+        factors = [(tuple(scope), table) for scope, table in pairs]
+    return FactorGraph.from_factors(cards, factors, dtype=torch.float64)
 
 
 def propagated(inputs: Arrays) -> tuple[np.ndarray, float]:
@@ -76,7 +84,7 @@ def propagated(inputs: Arrays) -> tuple[np.ndarray, float]:
         return state
 
     beliefs = bp.beliefs(graph, evidence, work())
-    return np.array(graph.packing.unpack_numpy(beliefs.numpy())), best_seconds(work, repeats=REPEATS)
+    return _rows(graph.packing.unpack_numpy(beliefs.numpy())), best_seconds(work, repeats=REPEATS)
 
 
 def exact(inputs: Arrays) -> tuple[np.ndarray, float]:
@@ -86,7 +94,16 @@ def exact(inputs: Arrays) -> tuple[np.ndarray, float]:
     graph = graph_of(inputs)
     begin = time.perf_counter()
     answer = mrfstudio.infer(graph, "exact")
-    return np.array([np.asarray(marginal) for marginal in answer.marginals]), time.perf_counter() - begin
+    spent = time.perf_counter() - begin
+    return _rows([np.asarray(marginal) for marginal in answer.marginals]), spent
+
+
+def _rows(marginals: list[np.ndarray]) -> np.ndarray:
+    """Marginals (variables, most states), 0 where a variable has fewer."""
+    found = np.zeros((len(marginals), max(map(len, marginals))))
+    for row, marginal in zip(found, marginals, strict=True):
+        row[: len(marginal)] = marginal
+    return found
 
 
 class LibDAI(Peer):
@@ -151,15 +168,14 @@ class LibDAI(Peer):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "graph.fg")
             write_fg(path, graph_of(inputs))
-            way = "jtree" if task == "exact" else "bp"
+            way = "jtree" if task.startswith("exact") else "bp"
             line = [str(self.program), way, str(ITERATIONS), str(REPEATS), str(path)]
-            done = subprocess.run(line, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"{self.name}, {task}: the peer failed.\n{done.stderr[-2000:]}")
-        seconds, *marginals = done.stdout.splitlines()
-        return np.array([[float(word) for word in line.split()] for line in marginals]), np.array(float(seconds))
+            seconds, *marginals = run_peer(f"{self.name}, {task}", line).splitlines()
+        return _rows([np.array([float(word) for word in line.split()]) for line in marginals]), np.array(float(seconds))
 
 
+EXACT = ("Segmentation_11", "Alchemy_11")
+"""Networks of the competition that a join tree answers within a few seconds."""
 PEER = LibDAI(
     "libdai",
     (),
@@ -167,7 +183,17 @@ PEER = LibDAI(
     (
         Task("grid", f"BP, Ising grid {SIDE}×{SIDE}, {ITERATIONS} iterations", grid_inputs, propagated, 1e-6),
         Task("triples", f"BP, {TRIPLES} triples of {STATES} states", triple_inputs, propagated, 1e-6),
+        *(
+            Task(name, f"BP, UAI 2014: {name}, {ITERATIONS} iterations", inputs, propagated, 1e-6)
+            for name, inputs in networks.competition()
+        ),
         Task("exact", f"exact marginals, grid {SMALL}×{SMALL}", lambda: grid_inputs(SMALL), exact, 1e-6),
+        Task("exact-wide", f"exact marginals, grid {WIDE}×{WIDE}", lambda: grid_inputs(WIDE), exact, 1e-6),
+        *(
+            Task(f"exact-{name}", f"exact marginals, UAI 2014: {name}", inputs, exact, 1e-6)
+            for name, inputs in networks.competition()
+            if name in EXACT
+        ),
     ),
 )
 

@@ -1,7 +1,7 @@
-"""Networks of any factors for PGMax: random ones of order 3, and files of a competition where a folder is named.
+"""Networks for PGMax and libDAI: random factors of order 3, and files of a competition where a folder is named.
 
-`MRFSTUDIO_NETWORKS` names a folder of UAI files; those of `FILES` that lie there become tasks. Both get the same
-factors, unary ones as local potentials, and no evidence.
+`MRFSTUDIO_NETWORKS` names a folder of UAI files; those of `FILES` that lie there become tasks. A peer gets the same
+factors as the studio, and no evidence.
 """
 
 from __future__ import annotations
@@ -74,6 +74,18 @@ def factors(inputs: Arrays) -> list[tuple[tuple[int, ...], np.ndarray]]:
         found.append((scope, inputs["tables"][start : start + size].reshape(shape)))
         at, start = at + order, start + size
     return found
+
+
+def absorbed(inputs: Arrays) -> list[tuple[tuple[int, ...], np.ndarray]]:
+    """`factors` with each local potential in the table of one of its variable's factors; alone where there is none."""
+    found, left = [], {v: inputs["local"][v, :states] for v, states in enumerate(inputs["cards"].tolist())}
+    for scope, table in factors(inputs):
+        for axis, v in enumerate(scope):
+            shape = [1] * table.ndim
+            shape[axis] = -1
+            table = table + left.pop(v, np.zeros(table.shape[axis])).reshape(shape)
+        found.append((scope, table))
+    return [*found, *(((v,), local) for v, local in left.items())]
 
 
 def by_shape(inputs: Arrays) -> dict[tuple[int, ...], list[tuple[tuple[int, ...], np.ndarray]]]:

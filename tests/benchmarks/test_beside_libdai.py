@@ -1,6 +1,6 @@
 """The script beside libDAI: its program is compiled against a stand-in with libDAI's names, which enumerates states.
 
-libDAI itself is in no registry and is not here; what a stand-in shows is that graphs reach the program, that its
+libDAI itself is in no registry and need not be here; what a stand-in shows is that graphs reach the program, that its
 answers are read in the right order, and that agreement is judged.
 """
 
@@ -117,6 +117,18 @@ def tree() -> dict[str, np.ndarray]:
     return {"scopes": np.array([[2, 0, 4], [3, 2, 1], [5, 6, 0]]), "tables": draw.normal(size=(3, 2, 2, 2))}
 
 
+def fields() -> dict[str, np.ndarray]:
+    """A factor of two variables of 2 and 3 states, with local potentials."""
+    draw = np.random.default_rng(1)
+    return {
+        "cards": np.array([2, 3]),
+        "orders": np.array([2]),
+        "scopes": np.array([1, 0]),
+        "tables": draw.normal(size=6),
+        "local": draw.normal(size=(2, 3)),
+    }
+
+
 def test_the_same_graph_gives_the_same_answers(libdai: Any) -> None:
     assert not libdai.PEER.installed
     libdai.PEER.install()
@@ -125,6 +137,8 @@ def test_the_same_graph_gives_the_same_answers(libdai: Any) -> None:
     for name, studio in (("triples", libdai.propagated), ("exact", libdai.exact)):
         found = rivals.compare(libdai.PEER, rivals.Task(name, name, tree, studio, 1e-9))
         assert found["agree"], found
+    uneven = rivals.Task("exact-uneven", "uneven", fields, libdai.exact, 1e-9)
+    assert rivals.compare(libdai.PEER, uneven)["agree"]
     assert libdai.PEER.version() == "libDAI stand-in 1.0"
     other = rivals.Task("exact", "other", tree, lambda inputs: (np.full((7, 2), 0.5), 1.0), 1e-9)
     assert not rivals.compare(libdai.PEER, other)["agree"]
