@@ -11,8 +11,8 @@ import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import ClassVar
-from weakref import WeakKeyDictionary, ref
+from typing import ClassVar, NamedTuple
+from weakref import ref
 
 import torch
 from torch import Tensor
@@ -27,7 +27,6 @@ from mrfstudio.engine.families.grid.levels import (
     halved_level,
     halved_shape,
     in_first_pass,
-    iterated,
     plan_for,
     taken_over,
 )
@@ -36,12 +35,12 @@ from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.families.grid.steadying import kept_of, swung_after
 from mrfstudio.engine.families.grid.steps import (
     PartialUpdate,
-    Prepared,
     Products,
     advanced,
     label_beliefs,
-    prepared,
+    prepared_for,
     products,
+    run,
     state_beliefs,
 )
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
@@ -82,6 +81,15 @@ class GridMessages(State):
         return replace(self, copies=(*self.copies[: 2 * level - 2], *found, *self.copies[2 * level :]))
 
 
+class _Midway(NamedTuple):
+    """Between the iterations of one step, or within one: how many are done, where they are, and what the next has."""
+
+    done: int
+    messages: Tensor
+    product: Products
+    update: PartialUpdate | None = None
+
+
 @kernel(BeliefPropagation, GridMRF)
 class GridBeliefPropagation(Kernel):
     """Parallel updates on a batch of images; beliefs are (…, H, W, S)."""
@@ -91,7 +99,7 @@ class GridBeliefPropagation(Kernel):
             return False
         # The smallest entry of a message must not underflow while it is kept.
         smallest = -math.log(torch.finfo(model.weights.dtype).tiny)
-        return _prepared(model).span < min(2 * widest_span(model.weights.dtype), 0.95 * smallest)
+        return prepared_for(model).span < min(2 * widest_span(model.weights.dtype), 0.95 * smallest)
 
     def init(self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence) -> GridMessages:
         log_evidence = self._evidence(model, evidence)
@@ -105,22 +113,20 @@ class GridBeliefPropagation(Kernel):
         if here is not None and (here.way != "canvas" or here.iterations > 1):
             step = self._several if here.way == "canvas" else self._step_of_copies
             return step(model, evidence, state, here)
-        old, partial = state.messages, state.partial
+        old, partial, swung, passing = state.messages, state.partial, state.swung, here is not None
+        coarse, counts = self._coarse(algorithm, model, evidence, old), None
+        if coarse and model.eased and not passing and not algorithm.damping:
+            known = bool(swung) and swung[0].shape == old.shape[-1:]  # a file may hold anything
+            counts = swung[0] if known else old.new_zeros(old.shape[-1])
         try:
-            proposal, changes = self._proposal(algorithm, model, evidence, old, partial, loose=here is not None)
+            messages, changes = self._proposal(algorithm, model, evidence, old, counts, partial, loose=passing)
         except Interrupted as interrupted:
             raise Interrupted(replace(state, partial=interrupted.state)) from None
-        residual, coarse = changes.amax() / model.states, self._coarse(algorithm, model, evidence, old)
-        done, passing, swung = state.in_pass + coarse, here is not None, state.swung
         if algorithm.damping:
-            messages = _damped(proposal, old, algorithm.damping)
-        elif coarse and model.eased and not passing:
-            known = bool(swung) and swung[0].shape == changes.shape  # a file may hold anything
-            counts = swung[0] if known else torch.zeros_like(changes)
-            messages = _mean(proposal, old, kept_of(counts))
+            messages = _damped(messages, old, algorithm.damping)
+        if counts is not None:
             swung = (swung_after(counts, changes / model.states, state.in_pass),)
-        else:
-            messages = proposal
+        residual, done = changes.amax() / model.states, state.in_pass + coarse
         return GridMessages(state.iteration + 1, residual, messages, done, passing=passing, swung=swung)
 
     def resume(
@@ -134,7 +140,7 @@ class GridBeliefPropagation(Kernel):
     ) -> str | None:
         if self._pass_step(algorithm, model, evidence, state) is not None:
             return "Figures are still being filled, and smaller copies of the canvas asked."
-        if _prepared(model).span <= -SATURATED or not state.messages.numel():
+        if prepared_for(model).span <= -SATURATED or not state.messages.numel():
             return None
         # The residual compares probabilities, which is quick; what is next to impossible can still move and decide.
         shape, states = model.shape_of(evidence), self._evidence(model, evidence)
@@ -164,12 +170,21 @@ class GridBeliefPropagation(Kernel):
 
     def _several(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
         """Some iterations of a pass on the canvas; the last ones are all done once they change nothing."""
-        shape, canvas = model.shape_of(evidence), LevelMessages(state.messages, self._label_evidence(model, evidence))
-        with torch.no_grad():
-            found = iterated(model, canvas, shape, here.iterations).messages
-            change = torch.sub(found, state.messages).abs_().amax() / model.states
-        done = len(plan_for(model, shape)) if here.last and float(change) < AT_REST else state.in_pass + 1
-        return GridMessages(state.iteration + 1, change, found, done, passing=True)
+        shape, ready = model.shape_of(evidence), prepared_for(model, loose=True)
+        labels, at = self._label_evidence(model, evidence), state.partial
+        if at is None:
+            at = _Midway(0, state.messages, _products(model, state.messages))
+        for done in range(at.done, here.iterations):
+            try:
+                found = advanced(at.messages, at.product, ready, labels, shape, partial=at.update)
+            except Interrupted as interrupted:
+                raise Interrupted(replace(state, partial=at._replace(update=interrupted.state))) from None
+            at = _Midway(done + 1, found.messages, found.product)
+        _remember(model, found.messages, found.product)
+        change = found.changes.amax() / model.states
+        resting = here.last and float(change) < AT_REST / here.iterations
+        passed = len(plan_for(model, shape)) if resting else state.in_pass + 1
+        return GridMessages(state.iteration + 1, change, found.messages, passed, passing=True)
 
     def _step_of_copies(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
         """One step on a smaller copy of the canvas, see `levels`. The canvas' own messages change at the end alone."""
@@ -181,9 +196,12 @@ class GridBeliefPropagation(Kernel):
             if here.way == "down":
                 found, change = halved_level(model, finer, larger, here.iterations), state.residual
             else:
-                before = state.copy(level)
-                found = iterated(model, before, halved_shape(larger), here.iterations)
-                change = torch.sub(found.messages, before.messages).abs_().amax() / model.states
+                messages, labels = state.copy(level)
+                product = _products(model, messages)
+                ready = prepared_for(model, loose=True)
+                update = run(messages, ready, labels, halved_shape(larger), here.iterations, product)
+                _remember(model, update.messages, update.product)
+                found, change = LevelMessages(update.messages, labels), update.changes.amax() / model.states
             state = replace(state.with_copy(level, found), iteration=state.iteration + 1, residual=change)
             if here.last:
                 joined = taken_over(model, finer, found, larger)
@@ -199,17 +217,22 @@ class GridBeliefPropagation(Kernel):
         model: GridMRF,
         evidence: Evidence,
         old: Tensor,
+        counts: Tensor | None,
         partial: PartialUpdate | None,
         loose: bool,
     ) -> tuple[Tensor, Tensor]:
         """The undamped messages (directions, S, N) and the largest change of an entry to each pixel; `loose` in a pass.
 
-        Changes are (N,), or without axes before the first iteration.
+        Changes are (N,), or without axes before the first iteration. With `counts` (N,) of swings the messages are
+        steadied, which linear ones alone are.
         """
         shape = model.shape_of(evidence)
         if old.numel() and algorithm.temperature == 1.0 and _linear(model, evidence, old):
-            ready, labels = _prepared(model, loose), self._label_evidence(model, evidence)
-            return advanced(old, _products(model, old), ready, labels, shape, partial)
+            ready, labels = prepared_for(model, loose), self._label_evidence(model, evidence)
+            kept = None if counts is None else kept_of(counts)
+            update = advanced(old, _products(model, old), ready, labels, shape, kept, partial)
+            _remember(model, update.messages, update.product)
+            return update.messages, update.changes
         new = _proposal(old, model.potentials, self._evidence(model, evidence), shape, algorithm.temperature)
         with torch.no_grad():
             return new, torch.sub(new, old).abs_().amax((0, 1)) if old.numel() else old.new_zeros(())
@@ -226,23 +249,20 @@ class GridBeliefPropagation(Kernel):
         """
         if not _linear(model, evidence, state.messages):
             return super().label_beliefs(algorithm, model, evidence, state)
-        product = self._shown_products(algorithm, model, evidence, state)
-        return _as_image(label_beliefs(product, self._label_evidence(model, evidence)), evidence)
+        weight = self._shown_weight(model, evidence, state)
+        return _as_image(label_beliefs(weight, self._label_evidence(model, evidence)), evidence)
 
-    def _shown_products(
-        self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
-    ) -> Products:
-        """Products of messages (S, N) that stand for a state: of a copy on its way up before anything was edited."""
+    def _shown_weight(self, model: GridMRF, evidence: Evidence, state: GridMessages) -> Tensor:
+        """What messages say of each label (labels, N): of a copy on its way up before anything was edited."""
         steps = plan_for(model, model.shape_of(evidence)) if state.copies else []
         done = steps[state.in_pass - 1] if steps else None
         new = state.iteration == state.in_pass and in_first_pass(steps, state.in_pass) if steps else False
         if done is None or done.way != "up" or done.last or not new:
-            return _products(model, state.messages)
-        within, log_weight = products(state.copy(done.level).messages, _prepared(model))
+            return _products(model, state.messages).log_weight
+        weight = _products(model, state.copy(done.level).messages).log_weight
         for level in range(done.level - 1, -1, -1):
-            finer = halved_shape(model.shape_of(evidence), level)
-            within, log_weight = doubled(within, finer), doubled(log_weight, finer)
-        return Products(within, log_weight)
+            weight = doubled(weight, halved_shape(model.shape_of(evidence), level))
+        return weight
 
     def factor_beliefs(
         self, algorithm: BeliefPropagation, model: GridMRF, evidence: Evidence, state: GridMessages
@@ -267,7 +287,7 @@ class GridBeliefPropagation(Kernel):
         if algorithm.temperature != 1.0 or model.shape_of(evidence).batch != 1:
             return NO_LOG_PARTITION
         beliefs = self._state_beliefs(model, evidence, state.messages)
-        given, reach = self._evidence(model, evidence), _prepared(model).span
+        given, reach = self._evidence(model, evidence), prepared_for(model).span
         value = bethe_log_partition(model.potentials, reach, given, state.messages, beliefs, model.shape_of(evidence))
         return LogPartition(float(value), "estimate")
 
@@ -287,23 +307,10 @@ class GridBeliefPropagation(Kernel):
         return evidence.derived(model, "labels", lambda: _checked(model, evidence, model.label_evidence(evidence)))
 
 
-# By model, with the version of its weights (a trainer changes them in place) and whether they are those of a pass.
-_ready: WeakKeyDictionary[GridMRF, dict[bool, tuple[int, Prepared]]] = WeakKeyDictionary()
-
-
-def _prepared(model: GridMRF, loose: bool = False) -> Prepared:
-    known, loose = _ready.setdefault(model, {}), loose and model.eased > 0
-    version, ready = known.get(loose, (-1, None))
-    if ready is None or version != model.weights._version:
-        ready = prepared((model.loose_potentials if loose else model.potentials).detach(), model.clones)
-        known[loose] = model.weights._version, ready
-    return ready
-
-
 def _linear(model: GridMRF, evidence: Evidence, messages: Tensor) -> bool:
     """Whether `steps` can do it for messages (directions, S, N): without gradients, and within the range of floats."""
     flowing = messages.requires_grad or model.weights.requires_grad or evidence.differentiated
-    return not (flowing and torch.is_grad_enabled()) and _prepared(model).span < widest_span(messages.dtype)
+    return not (flowing and torch.is_grad_enabled()) and prepared_for(model).span < widest_span(messages.dtype)
 
 
 # The products of the messages that were last looked at. Each is needed twice, by the picture and by the next iteration,
@@ -314,20 +321,23 @@ _recent_lock = threading.Lock()
 
 def _products(model: GridMRF, messages: Tensor) -> Products:
     """The product of messages (directions, S, N) by label, made once for the same tensor and weights."""
-    key, version = id(messages), model.weights._version
     with _recent_lock:
-        known = _recent.get(key)
-    if known is not None and known[0]() is messages and known[1] == version:
+        known = _recent.get(id(messages))
+    if known is not None and known[0]() is messages and known[1] == model.weights._version:
         return known[2]
-    made = products(messages, _prepared(model))
+    made = products(messages, prepared_for(model))
+    _remember(model, messages, made)
+    return made
+
+
+def _remember(model: GridMRF, messages: Tensor, made: Products) -> None:
     with _recent_lock:
-        _recent[key] = ref(messages), version, made
-        _recent.move_to_end(key)
+        _recent[id(messages)] = ref(messages), model.weights._version, made
+        _recent.move_to_end(id(messages))
         for old in [k for k, (tensor, _, _) in _recent.items() if tensor() is None]:
             del _recent[old]
         while len(_recent) > KEPT:
             _recent.popitem(last=False)
-    return made
 
 
 def _checked(model: GridMRF, evidence: Evidence, log_evidence: Tensor) -> Tensor:
@@ -348,13 +358,6 @@ def _as_image(beliefs: Tensor, evidence: Evidence) -> Tensor:
 def _log_probabilities(model: GridMRF, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     """Two sets of messages (directions, S, N) with mean 1 as log-probabilities."""
     return torch.log(one / model.states), torch.log(other / model.states)
-
-
-def _mean(new: Tensor, old: Tensor, kept: Tensor) -> Tensor:
-    """Means of messages (directions, S, N) in which the old ones count `kept` (N,): in the memory of the new ones where
-    no gradient needs them.
-    """
-    return torch.lerp(new, old, kept.expand_as(old)) if new.requires_grad else new.lerp_(old, kept.expand_as(old))
 
 
 def _mean_one(messages: Tensor) -> Tensor:

@@ -31,8 +31,9 @@ from torch.nn.functional import max_pool2d, pad
 
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR
 from mrfstudio.engine.families.contours import SEEN, UNSEEN
-from mrfstudio.engine.families.grid.kernel import beliefs_of, run_messages
 from mrfstudio.engine.families.grid.shape import GridShape
+from mrfstudio.engine.families.grid.steps import label_beliefs, prepared_for, products, run
+from mrfstudio.engine.runtime.recycling import recycled
 
 if TYPE_CHECKING:
     from mrfstudio.engine.families.grid.model import GridMRF
@@ -61,7 +62,6 @@ AT_REST = 1e-3
 NARROW = 3
 """Pixels between two lines from which on both stay apart when the canvas is halved."""
 _SAME = 1e-3  # nats: evidence that differs by less from what the emission gives is the emission's
-_SMALLEST_BELIEF = 1e-30
 
 
 class LevelMessages(NamedTuple):
@@ -152,19 +152,9 @@ def doubled(image: Tensor, fine: GridShape) -> Tensor:
     return large.reshape(*image.shape[:-1], fine.pixels)
 
 
-def doubled_messages(messages: Tensor, fine: GridShape) -> Tensor:
-    """First messages (directions, S, N) of the finer canvas from messages of the one halved."""
-    large = doubled(messages, fine).contiguous()
-    for direction in range(fine.connectivity):  # what comes from outside the image stays uniform
-        fine.fill_border(large[direction], direction, 1.0)
-    return large
-
-
 def label_beliefs_at(model: GridMRF, at: LevelMessages) -> Tensor:
     """Beliefs of labels (labels, N) at one level."""
-    product = beliefs_of(at.messages, model.potentials)
-    logs = torch.log(torch.stack([part.sum(0) for part in product.split(model.clones)]).clamp_min(_SMALLEST_BELIEF))
-    return torch.softmax(logs + at.labels, 0)
+    return label_beliefs(products(at.messages, prepared_for(model)).log_weight, at.labels)
 
 
 def narrow(contour: Tensor, width: int = NARROW) -> Tensor:
@@ -216,9 +206,8 @@ def halved_level(model: GridMRF, at: LevelMessages, shape: GridShape, iterations
 
 def iterated(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int) -> LevelMessages:
     """Some iterations further; without messages, from uniform ones."""
-    states = at.labels.index_select(0, model.label_of_state)
-    start = at.messages if len(at.messages) else None
-    return LevelMessages(run_messages(model.loose_potentials.detach(), states, shape, iterations, start), at.labels)
+    found = run(at.messages, prepared_for(model, loose=True), at.labels, shape, iterations)
+    return LevelMessages(found.messages, at.labels)
 
 
 def taken_over(model: GridMRF, fine: LevelMessages, coarse: LevelMessages, shape: GridShape) -> Tensor:
@@ -230,7 +219,18 @@ def taken_over(model: GridMRF, fine: LevelMessages, coarse: LevelMessages, shape
     theirs = doubled(label_beliefs_at(model, coarse).argmax(0), shape)
     _, between = narrow_places(model, fine, shape)
     differ = (mine != CONTOUR) & (theirs != CONTOUR) & (mine != theirs) & ~between.reshape(-1)
-    return torch.where(differ, doubled_messages(coarse.messages, shape), fine.messages)
+    return with_doubled(fine.messages, coarse.messages, differ, shape)
+
+
+def with_doubled(fine: Tensor, coarse: Tensor, chosen: Tensor, shape: GridShape) -> Tensor:
+    """Messages (directions, S, N) of the finer level, the coarser ones to chosen pixels (N,)."""
+    pixels = chosen.nonzero()[:, 0]
+    parents = doubled(torch.arange(coarse.shape[2], device=chosen.device), shape)[pixels]
+    found = recycled(fine.shape, fine).copy_(fine)
+    found.index_copy_(2, pixels, coarse.index_select(2, parents))
+    for direction in range(shape.connectivity):  # what comes from outside the image stays uniform
+        shape.fill_border(found[direction], direction, 1.0)
+    return found
 
 
 @torch.no_grad()

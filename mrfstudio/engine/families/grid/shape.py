@@ -46,21 +46,31 @@ class GridShape:
         """Index of the opposite direction."""
         return (direction + self.matrices) % self.connectivity
 
+    def offset(self, direction: int) -> int:
+        """How many pixels further along N the receiver of a message lies."""
+        row, column = self.directions[direction]
+        return row * self.width + column
+
     def shift(self, direction: int) -> tuple[slice, slice]:
         """Slices of N: (senders, receivers) of a direction, wrapped pixels included."""
-        row, column = self.directions[direction]
-        offset = row * self.width + column
+        offset = self.offset(direction)
         if abs(offset) >= self.pixels:  # the image is too small to have a neighbour there
             return slice(0, 0), slice(0, 0)
         if offset >= 0:
             return slice(0, self.pixels - offset), slice(offset, self.pixels)
         return slice(-offset, self.pixels), slice(0, self.pixels + offset)
 
-    def fill_border(self, messages: Tensor, direction: int, value: float) -> None:
-        """Overwrite what pixels receive from outside the image; `messages` (S, N) are those of one direction."""
+    def fill_border(self, messages: Tensor, direction: int, value: float, first_row: int = 0) -> None:
+        """Overwrite what pixels receive from outside the image; `messages` (S, n) are those of one direction.
+
+        They belong to whole rows, counted through all images, of which the first is `first_row`.
+        """
         row, column = self.directions[direction]
-        image = messages.view(messages.shape[0], self.batch, self.height, self.width)
-        if row:  # selected, not indexed: a fifth less, and a step does it sixteen times
-            image.select(2, 0 if row > 0 else -1).fill_(value)
-        if column:
-            image.select(3, 0 if column > 0 else -1).fill_(value)
+        rows = messages.shape[1] // self.width
+        image = messages.view(messages.shape[0], rows, self.width)
+        if row:
+            edge = (-first_row if row > 0 else -1 - first_row) % self.height
+            if edge < rows:
+                image[:, edge :: self.height].fill_(value)
+        if column:  # selected, not indexed: a fifth less
+            image.select(2, 0 if column > 0 else -1).fill_(value)

@@ -7,29 +7,37 @@ Evidence is the same for all clones of a label, so a product of messages is kept
 Beliefs of labels are then softmax(log weight + log evidence): a stroke changes them without a look at any clone. And
 what the next iteration begins with is what the beliefs of this one were shown from.
 
-Whole (S, N) matrices at every step, although they do not fit a core's own cache: pieces of them were slower, because
-their rows lie far apart. A message is divided by its mean where it is written to its receivers, and the mean is one
-more row of the matrix product. Directions are shared out among threads: each operation on two would wait for the second
-one again and again.
+Large canvases do not fit a core's own cache, so an iteration takes a block of image rows after the other, direction by
+direction, and multiplies the new messages of a block while they are at hand. A message is divided by its mean where it
+is written to its receivers, and the mean is one more row of the matrix product. Directions of blocks are shared out
+among threads: each operation on two would wait for the second one again and again. Blocks depend on the model and the
+canvas alone, so that the numbers do not depend on the threads.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from mrfstudio.engine.families.grid.kernel import SCALE_DOWN, exponentiated, rescaling_stride, span
+from mrfstudio.engine.families.grid.kernel import SCALE_DOWN, exponentiated, rescaling_stride, span, uniform_messages
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.runtime.interruption import Interrupted, asked_to_stop
+from mrfstudio.engine.runtime.interruption import Interrupted, asked_to_stop, interruptible
 from mrfstudio.engine.runtime.recycling import recycled
 from mrfstudio.engine.runtime.threads import fitting_threads, shared_out
 
+if TYPE_CHECKING:
+    from mrfstudio.engine.families.grid.model import GridMRF
+
 SHARED = 1_000_000
 """Entries of all messages from which on waking a second thread for an iteration costs less than it brings."""
+BLOCK = 300_000
+"""Entries (S, pixels) of a block at most: fewer cost more calls than they save memory traffic."""
 
 
 class Prepared(NamedTuple):
@@ -60,21 +68,52 @@ def prepared(potentials: Tensor, clones: tuple[int, ...]) -> Prepared:
     return Prepared(sending, rescaling_stride(potentials), span(potentials), clones)
 
 
+# By model, with the version of its weights (a trainer changes them in place) and whether they are those of a pass.
+_ready: WeakKeyDictionary[GridMRF, dict[bool, tuple[int, Prepared]]] = WeakKeyDictionary()
+
+
+def prepared_for(model: GridMRF, loose: bool = False) -> Prepared:
+    """What depends on a model alone, made once for the same weights; `loose` for a pass of a coarse start."""
+    known, loose = _ready.setdefault(model, {}), loose and model.eased > 0
+    version, ready = known.get(loose, (-1, None))
+    if ready is None or version != model.weights._version:
+        ready = prepared((model.loose_potentials if loose else model.potentials).detach(), model.clones)
+        known[loose] = model.weights._version, ready
+    return ready
+
+
 @torch.no_grad()
 def products(messages: Tensor, ready: Prepared) -> Products:
     """The product of all messages (directions, S, N) to each pixel."""
-    within = recycled(messages.shape[1:], messages)
-    log_weight = within.new_zeros((len(ready.clones), within.shape[1]))
+    made = _no_products(messages, ready)
+    _multiply_all(messages, ready, made)
+    return made
 
-    threads = _threads(messages)
-    ends = [round(share * within.shape[1] / threads) for share in range(threads + 1)]
+
+def _multiply_all(messages: Tensor, ready: Prepared, made: Products) -> None:
+    """Write the product of messages (directions, S, N) to `made`, with a part of the pixels for each thread."""
+    threads, pixels = _threads(messages), messages.shape[2]
+    ends = [round(share * pixels / threads) for share in range(threads + 1)]
 
     def multiplied(share: int) -> None:
-        pixels = slice(ends[share], ends[share + 1])
-        _multiply(messages[:, :, pixels], ready, within[:, pixels], log_weight[:, pixels])
+        part = slice(ends[share], ends[share + 1])
+        _multiply(messages[:, :, part], ready, made.within[:, part], made.log_weight[:, part])
 
     shared_out(multiplied, range(threads), threads)
-    return Products(within, log_weight)
+
+
+def _no_products(messages: Tensor, ready: Prepared) -> Products:
+    """Room for the products of messages (directions, S, N); `log_weight` is 0."""
+    within = recycled(messages.shape[1:], messages)
+    return Products(within, within.new_zeros((len(ready.clones), within.shape[1])))
+
+
+def blocks(shape: GridShape, states: int) -> list[slice]:
+    """Pixels of the pieces of an iteration: whole image rows."""
+    rows = shape.batch * shape.height
+    pieces = min(math.ceil(states * shape.pixels / BLOCK), rows)
+    ends = [round(number * rows / pieces) * shape.width for number in range(pieces + 1)]
+    return [slice(begin, end) for begin, end in itertools.pairwise(ends)]
 
 
 def _threads(messages: Tensor) -> int:
@@ -99,41 +138,45 @@ def _multiply(messages: Tensor, ready: Prepared, within: Tensor, log_weight: Ten
         log.add_(total.log_())
 
 
-def label_beliefs(product: Products, log_evidence: Tensor) -> Tensor:
-    """Beliefs of labels (labels, N) under evidence (labels, N) in logarithms."""
-    return torch.softmax(product.log_weight + log_evidence, 0)
+def label_beliefs(log_weight: Tensor, log_evidence: Tensor) -> Tensor:
+    """Beliefs of labels (labels, N) from what messages say of them, under evidence, both (labels, N) in logarithms."""
+    return torch.softmax(log_weight + log_evidence, 0)
 
 
 def state_beliefs(product: Products, log_evidence: Tensor, clones: tuple[int, ...]) -> Tensor:
     """Beliefs of states (S, N)."""
-    return _spread(product.within, label_beliefs(product, log_evidence), clones)
+    by_label, beliefs = label_beliefs(product.log_weight, log_evidence), recycled(product.within.shape, product.within)
+    _spread(product.within, by_label, clones, beliefs)
+    return beliefs
 
 
-def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...]) -> Tensor:
-    """`within` (S, N) times the number (labels, N) of its label."""
-    spread = recycled(within.shape, within)
-    for part, number, target in zip(within.split(clones), by_label, spread.split(clones), strict=True):
+def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...], out: Tensor) -> None:
+    """Write `within` (S, n) times the number (labels, n) of its label to `out` (S, n)."""
+    for part, number, target in zip(within.split(clones), by_label, out.split(clones), strict=True):
         torch.mul(part, number, out=target)
-    return spread
+
+
+class Update(NamedTuple):
+    """New messages (directions, S, N), the largest change of an entry to each pixel (N,), and the new products.
+
+    The change is that before the mean with the old messages, where there is one.
+    """
+
+    messages: Tensor
+    changes: Tensor
+    product: Products
 
 
 @dataclass(frozen=True, eq=False)
 class PartialUpdate:
-    """An interrupted update: the belief (S, N) it began with, and the new messages of the directions that are done.
+    """An interrupted update: what it fills, the belief (S, N) it began with, and what is done.
 
-    `received` (directions, S, N) is filled where `changes` has a direction, with the largest change to each pixel (N,).
+    `changes` has the largest change of an entry to each pixel of a block, by block and direction.
     """
 
+    update: Update
     total: Tensor
-    received: Tensor
-    changes: dict[int, Tensor]
-
-
-def _begun(messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor) -> PartialUpdate:
-    """An update of messages (directions, S, N) with no direction done yet; `log_evidence` (labels, N)."""
-    # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
-    raised = torch.log_softmax(product.log_weight + log_evidence, 0).sub_(math.log(SCALE_DOWN)).exp_()
-    return PartialUpdate(_spread(product.within, raised, ready.clones), recycled(messages.shape, messages), {})
+    changes: dict[tuple[int, int], Tensor]
 
 
 @torch.no_grad()
@@ -143,33 +186,131 @@ def advanced(
     ready: Prepared,
     log_evidence: Tensor,
     shape: GridShape,
+    kept: Tensor | None = None,
     partial: PartialUpdate | None = None,
-) -> tuple[Tensor, Tensor]:
-    """One sum-product update of messages (directions, S, N), and the largest change of an entry to each pixel, (N,).
+) -> Update:
+    """One sum-product update of messages (directions, S, N).
 
-    `product` is that of the same messages; `log_evidence` (labels, N). May raise `Interrupted`, whose `state` is a
-    `PartialUpdate`: given with the same values, the update goes on from there.
+    `product` is that of the same messages; `log_evidence` (labels, N). With `kept` (N,) a new message is a mean in
+    which the old one counts so much. May raise `Interrupted`, whose `state` is a `PartialUpdate`: given with the same
+    values, the update goes on from there.
     """
-    with fitting_threads(0):
-        begun = _begun(messages, product, ready, log_evidence) if partial is None else partial
-    total, received, threads = begun.total, begun.received, _threads(messages)
-    scratch = [recycled((2 * len(total) + 1, shape.pixels), total) for _ in range(threads)]
+    begun = _begun(messages, product, ready, log_evidence) if partial is None else partial
+    pieces, found, threads = blocks(shape, messages.shape[1]), begun.update, _threads(messages)
+    work = [_Scratch.of(messages, max(map(_length, pieces))) for _ in range(threads)]
+    done = [sum(known == number for known, _ in begun.changes) for number in range(len(pieces))]
+    finished = [itertools.count(directions) for directions in done]
 
-    def sent(direction: int) -> Tensor:
-        """Fill the messages of one direction; the largest change of an entry to each pixel, (N,)."""
-        work = scratch.pop()
-        cavity, raw = work.split((len(total), len(total) + 1))
-        torch.div(total, messages[shape.opposite(direction)], out=cavity)
-        torch.mm(ready.sending[direction], cavity, out=raw)
-        senders, receivers = shape.shift(direction)
-        torch.div(raw[:-1, senders], raw[-1, senders], out=received[direction][:, receivers])
-        shape.fill_border(received[direction], direction, 1.0)
-        change = torch.sub(received[direction], messages[direction], out=cavity).abs_().amax(0)
-        scratch.append(work)
+    def sent(item: tuple[int, int]) -> Tensor:
+        """Fill the messages to a block from one direction; the last one of a block, of several, also their product."""
+        number, direction = item
+        scratch, pixels = work.pop(), pieces[number]
+        change = _send(direction, pixels, messages, begun.total, ready, shape, kept, found.messages, scratch)
+        if next(finished[number]) == shape.connectivity - 1 and len(pieces) > 1:
+            within, log_weight = found.product
+            _multiply(found.messages[:, :, pixels], ready, within[:, pixels], log_weight[:, pixels])
+        work.append(scratch)
         return change
 
-    left = [direction for direction in range(shape.connectivity) if direction not in begun.changes]
-    changes = begun.changes | shared_out(sent, left, threads, asked_to_stop)
-    if len(changes) < shape.connectivity:
-        raise Interrupted(PartialUpdate(total, received, changes))
-    return received, torch.stack(list(changes.values())).amax(0)
+    every = list(itertools.product(range(len(pieces)), range(shape.connectivity)))
+    changes = begun.changes | shared_out(sent, [i for i in every if i not in begun.changes], threads, asked_to_stop)
+    if len(changes) < len(every):
+        raise Interrupted(PartialUpdate(found, begun.total, changes))
+    if len(pieces) == 1:
+        _multiply_all(found.messages, ready, found.product)
+    for (number, direction), change in sorted(changes.items()):
+        whole = found.changes[pieces[number]]
+        torch.maximum(whole, change, out=whole) if direction else whole.copy_(change)
+    return found
+
+
+def _length(pixels: slice) -> int:
+    return int(pixels.stop - pixels.start)
+
+
+def _begun(messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor) -> PartialUpdate:
+    """An update of messages (directions, S, N) with nothing done yet; `log_evidence` (labels, N)."""
+    with fitting_threads(0):
+        # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
+        logs = product.log_weight + log_evidence
+        raised = logs.sub_(logs.amax(0)).sub_(math.log(SCALE_DOWN)).exp_()
+        raised.div_(raised.sum(0).mul_(SCALE_DOWN))
+        total = recycled(product.within.shape, product.within)
+        _spread(product.within, raised, ready.clones, total)
+    room = Update(recycled(messages.shape, messages), torch.empty_like(messages[0, 0]), _no_products(messages, ready))
+    return PartialUpdate(room, total, {})
+
+
+class _Scratch(NamedTuple):
+    """Memory for a block of pixels: a cavity, and what is sent."""
+
+    cavity: Tensor
+    sent: Tensor
+
+    @classmethod
+    def of(cls, messages: Tensor, pixels: int) -> _Scratch:
+        """For messages (directions, S, N) and blocks of up to so many pixels."""
+        states = messages.shape[1]
+        sizes = states * pixels, (states + 1) * pixels
+        return cls(*recycled((sum(sizes),), messages).split(sizes))
+
+    def fitting(self, states: int, pixels: int) -> tuple[Tensor, Tensor]:
+        """Views (S, pixels) and (S + 1, pixels)."""
+        cavity, sent = self.cavity[: states * pixels], self.sent[: (states + 1) * pixels]
+        return cavity.view(states, pixels), sent.view(states + 1, pixels)
+
+
+def _send(
+    direction: int,
+    pixels: slice,
+    messages: Tensor,
+    total: Tensor,
+    ready: Prepared,
+    shape: GridShape,
+    kept: Tensor | None,
+    received: Tensor,
+    work: _Scratch,
+) -> Tensor:
+    """Fill `received` (directions, S, N) with what a block of pixels hears from one direction.
+
+    From messages (directions, S, N) and their product with the evidence, `total` (S, N). The largest change of an
+    entry to each pixel of the block, before the mean with the old messages.
+    """
+    states, offset = len(total), shape.offset(direction)
+    begin, end = max(pixels.start, offset), min(pixels.stop, shape.pixels + offset)
+    if begin < end:
+        cavity, sent = work.fitting(states, end - begin)
+        senders = slice(begin - offset, end - offset)
+        torch.div(total[:, senders], messages[shape.opposite(direction), :, senders], out=cavity)
+        torch.mm(ready.sending[direction], cavity, out=sent)
+        torch.div(sent[:-1], sent[-1], out=received[direction, :, begin:end])
+    new, old = received[direction, :, pixels], messages[direction, :, pixels]
+    shape.fill_border(new, direction, 1.0, pixels.start // shape.width)
+    difference, _ = work.fitting(states, _length(pixels))
+    change = torch.sub(new, old, out=difference).abs_().amax(0)
+    if kept is not None:
+        new.lerp_(old, kept[pixels].expand_as(old))
+    return change
+
+
+@torch.no_grad()
+def run(
+    messages: Tensor,
+    ready: Prepared,
+    log_evidence: Tensor,
+    shape: GridShape,
+    iterations: int,
+    product: Products | None = None,
+) -> Update:
+    """One or more updates of messages (directions, S, N), not interrupted; the changes are those of the last one.
+
+    Without messages (0, S, N) from uniform ones; `log_evidence` (labels, N). `product` is that of the messages.
+    """
+    if not len(messages):
+        messages = uniform_messages(shape, ready.sending.shape[2], log_evidence)
+    product = products(messages, ready) if product is None else product
+    with interruptible(lambda: False):
+        for _ in range(iterations):
+            found = advanced(messages, product, ready, log_evidence, shape)
+            messages, product = found.messages, found.product
+    return found

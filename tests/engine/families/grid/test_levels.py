@@ -13,13 +13,13 @@ from mrfstudio.engine.families.grid.levels import (
     LevelMessages,
     all_passes,
     cleaned,
-    doubled_messages,
     halved_evidence,
     level_count,
     narrow,
     plan,
     plan_for,
     whole_pass,
+    with_doubled,
     without_double_lines,
 )
 from mrfstudio.engine.families.grid.model import GridMRF
@@ -97,8 +97,11 @@ def test_doubled_messages_keep_the_border_and_the_mean() -> None:
     fine = GridShape(1, 5, 6)
     coarse = torch.rand(8, 5, 9, generator=torch.Generator().manual_seed(0)) + 0.1
     coarse = coarse / coarse.mean(1, keepdim=True)
-    large = doubled_messages(coarse, fine).reshape(8, 5, 5, 6)
-    torch.testing.assert_close(large.mean(1), torch.ones(8, 5, 6))
+    chosen = torch.ones(30, dtype=torch.bool)
+    chosen[29] = False
+    large = with_doubled(torch.full((8, 5, 30), 2.0), coarse, chosen, fine).reshape(8, 5, 5, 6)
+    assert (large[0, :, 4, 5] == 2).all()  # not chosen
+    torch.testing.assert_close(large[..., :4, :].mean(1), torch.ones(8, 4, 6))
     torch.testing.assert_close(large[0, :, 3, 4], coarse.reshape(8, 5, 3, 3)[0, :, 1, 2])
     assert (large[0, :, :, 0] == 1).all()  # nothing comes from the left of the image
 
