@@ -26,6 +26,7 @@ from mrfstudio.engine.inference.join.budget import BY_TREE, Begun, Budget, clock
 from mrfstudio.engine.inference.join.orders import best_order
 from mrfstudio.engine.inference.join.probing import probed
 from mrfstudio.engine.inference.join.reduction import Impossible, reduced_tables
+from mrfstudio.engine.inference.join.solved import SolvedTree
 
 READERS: dict[str, Callable[[Path], GraphArrays]] = {
     ".uai": uai_arrays,
@@ -88,11 +89,10 @@ def looked_at(graph: GraphArrays, states: dict[int, int], observed: str, budget:
 def _answer(graph: GraphArrays, begun: Begun, budget: Budget) -> dict[str, Any] | None:
     """What `auto` writes after its only stage; None where it would have another."""
     started = time.perf_counter()
-    layout = begun.quick_tree(budget)
-    if layout is None:
+    tree = begun.quick_tree(budget)
+    if tree is None:
         return None
-    messages = layout.silent()
-    layout.sweep(messages, 0.0)
+    found = SolvedTree(tree)
     return {
         "algorithm": budget.name,
         "parameters": budget.values(),
@@ -101,11 +101,11 @@ def _answer(graph: GraphArrays, begun: Begun, budget: Budget) -> dict[str, Any] 
         "notices": [],
         "iterations": 2,
         "residual": 0.0,
-        "log_partition": layout.log_z(messages),
+        "log_partition": found.log_z,
         "log_partition_kind": "exact",
         "variables": list(graph.labels),
         **({} if graph.names is None else {"names": graph.names.described()}),
-        "marginals": [vector.tolist() for vector in begun.problem.expanded(layout.marginals(messages))],
+        "marginals": [vector.tolist() for vector in begun.problem.expanded(found.marginals)],
         "picked": f"exact by {BY_TREE}: {why_tree(begun.order)}",
         "estimated_error": 0.0,
         "stages": 1,

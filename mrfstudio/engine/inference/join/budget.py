@@ -10,15 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mrfstudio.engine.inference.join.clusters import mini_buckets
+from mrfstudio.engine.inference.join.clusters import whole_buckets
 from mrfstudio.engine.inference.join.layout import Layout
 from mrfstudio.engine.inference.join.orders import Order
 from mrfstudio.engine.inference.join.reduction import Reduced
+from mrfstudio.engine.inference.join.solved import JunctionTree
 from mrfstudio.engine.protocol.catalogue import Parameters, choice, integer, number
 from mrfstudio.engine.runtime.memory import available_bytes
 
 RATE = 6.0e7
-"""Table entries that are touched in a second, at least."""
+"""Table entries that join graphs touch in a second, at least …"""
+TREE_RATE = 1.5e8
+"""… and join trees, which take no fresh memory for most of them."""
 MESSAGE = 5e-5
 """Seconds that the bookkeeping of one message takes …"""
 LOOKING = 2e-4
@@ -110,9 +113,9 @@ def seconds_of(layout: Layout) -> float:
     return layout.work / RATE + MESSAGE * 2 * len(layout.clusters.edges)
 
 
-def tree_bits(order: Order) -> float:
-    """Bits of the clusters with which an order makes a tree."""
-    return max(order.width + 1e-6, 2.0)
+def tree_seconds(tree: JunctionTree) -> float:
+    """About how long solving a tree takes."""
+    return tree.work / TREE_RATE + MESSAGE * 2 * len(tree.clusters.edges)
 
 
 def why_tree(order: Order) -> str:
@@ -130,11 +133,11 @@ class Begun:
     problem: Reduced
     order: Order
 
-    def quick_tree(self, budget: Budget) -> Layout | None:
+    def quick_tree(self, budget: Budget) -> JunctionTree | None:
         """The join tree, where `auto` would take it at once and alone."""
         if self.order.width > WIDEST:
             return None
-        layout = Layout(self.problem, mini_buckets(self.problem, self.order, tree_bits(self.order)))
-        needed = seconds_of(layout)
-        fits = needed <= most_for_exact(budget.hoped, budget.seconds) and layout.memory <= allowed(2 * SHARE)
-        return layout if fits and at_once(needed, budget.seconds) else None
+        tree = JunctionTree(self.problem, whole_buckets(self.problem, self.order))
+        needed = tree_seconds(tree)
+        fits = needed <= most_for_exact(budget.hoped, budget.seconds) and tree.memory <= allowed(2 * SHARE)
+        return tree if fits and at_once(needed, budget.seconds) else None

@@ -11,6 +11,7 @@ on a tree one sweep is all it takes.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 
 from mrfstudio.engine.inference.join.orders import Order
@@ -23,6 +24,8 @@ CROWDED = 4
 """Messages to a cluster beyond which small ones meet in a cluster of their own first …"""
 SMALLER = 3.0
 """… by so many bits smaller."""
+CHAINED = 14.0
+"""Bits of a message that is sent on from one sender to the next, where several meet in one cluster."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,11 @@ def mini_buckets(problem: Reduced, order: Order, bits: float) -> Clusters:
             parts.append(part)
         edges += [(one, other, (v,)) for one, other in itertools.pairwise(numbers)]
     return _merged(problem, parts, edges, place, whole)
+
+
+def whole_buckets(problem: Reduced, order: Order) -> Clusters:
+    """The same with nothing split: a join tree."""
+    return mini_buckets(problem, order, math.inf)
 
 
 def _split(problem: Reduced, v: int, bucket: list[_Item], bits: float) -> list[_Part]:
@@ -163,3 +171,26 @@ def _merged(
         tuple((one, other, tuple(sorted(scope, key=place.__getitem__))) for (one, other), scope in shared.items()),
         tree,
     )
+
+
+def chained(problem: Reduced, clusters: Clusters) -> Clusters:
+    """The same tree with large messages that meet in one cluster sent on from sender to sender instead: none of those
+    that wait there needs its memory longer than for one step.
+
+    Where what one cluster shares with its parent has all that another one shares with it, that one may as well send to
+    the first.
+    """
+    parent = {one: (other, shared) for one, other, shared in clusters.edges}
+    senders: dict[int, list[int]] = {}
+    for one, (other, shared) in parent.items():
+        if problem.width(shared) >= CHAINED:
+            senders.setdefault(other, []).append(one)
+    for members in senders.values():
+        for place, one in enumerate(members):
+            shared = parent[one][1]
+            for following in members[place + 1 :]:
+                if set(shared) <= set(parent[following][1]):
+                    parent[one] = (following, shared)
+                    break
+    edges = tuple((one, other, shared) for one, (other, shared) in parent.items())
+    return Clusters(clusters.scopes, clusters.factors, edges, clusters.tree)

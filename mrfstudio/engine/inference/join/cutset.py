@@ -26,23 +26,20 @@ from mrfstudio.engine.inference.algorithm import (
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.join.clusters import mini_buckets
-from mrfstudio.engine.inference.join.layout import Layout
+from mrfstudio.engine.inference.join.clusters import whole_buckets
+from mrfstudio.engine.inference.join.join_tree import laid_factors
 from mrfstudio.engine.inference.join.orders import Order
 from mrfstudio.engine.inference.join.propagation import (
     Eliminating,
     TableKernel,
     contradictions,
-    group_beliefs,
     order_of,
     problem_of,
 )
 from mrfstudio.engine.inference.join.reduction import Impossible, Reduced
+from mrfstudio.engine.inference.join.solved import JunctionTree, SolvedTree
 from mrfstudio.engine.protocol.catalogue import integer, number
 from mrfstudio.engine.registry import ALGORITHMS
-
-WHOLE = 1e9
-"""Bits of a cluster that nothing is split for."""
 
 
 @ALGORITHMS.register
@@ -75,10 +72,10 @@ class HeldVariables:
         kept = {v: np.array([int(state)]) for v, state in zip(self.variables, states, strict=True)}
         return problem.shrunk(kept, {}, {})
 
-    def layout(self, problem: Reduced, number: int) -> Layout:
+    def tree(self, problem: Reduced, number: int) -> JunctionTree:
         """Its join tree."""
         held = self.held(problem, number)
-        return Layout(held, mini_buckets(held, self.rest, WHOLE))
+        return JunctionTree(held, whole_buckets(held, self.rest))
 
 
 def cut_of(problem: Reduced, order: Order, bits: float, most: float) -> HeldVariables | None:
@@ -203,16 +200,15 @@ class CutSetOnGraph(TableKernel):
 def _solved(model: FactorGraph, problem: Reduced, cut: HeldVariables, number: int) -> Tensor | None:
     """What one joint state of a cut-set says, as `Conditioned.messages`; None where it is impossible."""
     try:
-        layout = cut.layout(problem, number)
-        if math.isinf(layout.problem.constant):
+        tree = cut.tree(problem, number)
+        if math.isinf(tree.problem.constant):
             return None
-        messages = layout.silent()
-        layout.sweep(messages, 0.0)
-        singles = model.pack(layout.problem.expanded(layout.marginals(messages))).double().cpu()
+        found = SolvedTree(tree, factors=True, threads=torch.get_num_threads())
     except Impossible:
         return None
-    factors = [group_beliefs(layout, messages, group).double().flatten() for group in model.groups]
-    return torch.cat([torch.tensor([layout.log_z(messages)], dtype=torch.float64, device="cpu"), singles, *factors])
+    singles = model.pack(tree.problem.expanded(found.marginals)).double().cpu()
+    factors = [torch.as_tensor(table, device="cpu").flatten() for table in laid_factors(found, model)]
+    return torch.cat([torch.tensor([found.log_z], dtype=torch.float64, device="cpu"), singles, *factors])
 
 
 def _mean(one: Tensor, other: Tensor) -> Tensor:

@@ -32,14 +32,15 @@ from mrfstudio.engine.inference.join.budget import (
     looks_long,
     most_for_exact,
     seconds_of,
-    tree_bits,
+    tree_seconds,
     why_tree,
 )
 from mrfstudio.engine.inference.join.cutset import Conditioned, CutSet, chosen_cut, tables_along
+from mrfstudio.engine.inference.join.join_tree import Answered, JoinTree, tree_of
 from mrfstudio.engine.inference.join.orders import Order
 from mrfstudio.engine.inference.join.propagation import ClusterMessages, JoinGraph, layout_of, order_of, problem_of
 from mrfstudio.engine.inference.join.reduction import Reduced, Scope
-from mrfstudio.engine.inference.join.sparse import Listing, SparseTree
+from mrfstudio.engine.inference.join.sparse import SparseTree
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation, Messages
 from mrfstudio.engine.inference.messages.residual_bp import ROUNDS as ROUNDS_EACH
 from mrfstudio.engine.inference.messages.residual_bp import ResidualPropagation, Tries
@@ -69,15 +70,17 @@ UNSURE = 8.0
 """… where their number is not guessed to have so many bits more: guesses are rather too high."""
 SAVED = 2.0
 """Bits by which zeros must make tables smaller at least: lists are slower than dense tables."""
+ANY = 1000.0
+"""Gigabytes: how many fit was asked already."""
 HELD = 64
 """Joint states of held variables, at most."""
 
-Carried = Messages | ClusterMessages | Tries | Listing | Conditioned
+Carried = Messages | ClusterMessages | Tries | Answered | Conditioned
 """States of what a stage runs: all that they carry are messages."""
 
 
 EXACT_WAYS: dict[type[Algorithm], str] = {
-    JoinGraph: BY_TREE,
+    JoinTree: BY_TREE,
     CutSet: "a join tree for every state of a cut-set",
     SparseTree: "a tree of possible states",
 }
@@ -88,7 +91,7 @@ class Attempt:
     """One thing to try: about how long an iteration takes, how many it gets, and in words why."""
 
     algorithm: Algorithm
-    kind: type[Messages] | type[ClusterMessages] | type[Tries] | type[Listing] | type[Conditioned]
+    kind: type[Messages] | type[ClusterMessages] | type[Tries] | type[Answered] | type[Conditioned]
     seconds: float
     iterations: int
     why: str
@@ -240,17 +243,17 @@ def exact_stage(model: FactorGraph, evidence: Evidence, seed: int, effort: float
     order = order_of(model, evidence, seed, effort)
     if order.width > WIDEST:
         return None
-    chosen = JoinGraph(bits=tree_bits(order), seed=seed, effort=effort)
-    layout = layout_of(model, evidence, chosen)
-    needed = seconds_of(layout)
+    chosen = JoinTree(gigabytes=ANY, seed=seed, effort=effort)
+    tree = tree_of(model, evidence, seed, effort)
+    needed = tree_seconds(tree)
     if needed > seconds:
         return None
-    if layout.memory > allowed(2 * SHARE):
+    if tree.memory > allowed(2 * SHARE):
         return cut_stage(model, evidence, order, chosen, seconds)
-    return Attempt(chosen, ClusterMessages, needed, 1, why_tree(order), exact=True)
+    return Attempt(chosen, Answered, needed, 1, why_tree(order), exact=True)
 
 
-def cut_stage(model: FactorGraph, evidence: Evidence, order: Order, tree: JoinGraph, seconds: float) -> Attempt | None:
+def cut_stage(model: FactorGraph, evidence: Evidence, order: Order, tree: JoinTree, seconds: float) -> Attempt | None:
     """A join tree for each state of a few variables, in the place of one that does not fit into memory."""
     for saved in range(1, HELD.bit_length()):
         bits = max(order.width - saved, 2.0)
@@ -258,11 +261,11 @@ def cut_stage(model: FactorGraph, evidence: Evidence, order: Order, tree: JoinGr
         cut = chosen_cut(chosen, model, evidence)
         if cut is None:
             return None
-        layout = cut.layout(problem_of(model, evidence), 0)
-        needed = seconds_of(layout)
+        part = cut.tree(problem_of(model, evidence), 0)
+        needed = tree_seconds(part)
         if needed * cut.assignments > seconds:
             return None
-        if layout.memory <= allowed(2 * SHARE):
+        if part.memory <= allowed(2 * SHARE):
             why = f"with {len(cut.variables)} variables held at each of their states its tables fit into memory"
             return Attempt(chosen, Conditioned, needed, cut.assignments, why, exact=True)
     return None
@@ -275,7 +278,7 @@ def sparse_stage(model: FactorGraph, evidence: Evidence, seed: int, effort: floa
     if bits > min(math.log2(rows) + UNSURE, order.width - SAVED):
         return None
     chosen = SparseTree(rows=rows, seed=seed, effort=effort)
-    return Attempt(chosen, Listing, seconds, 1, "zeros leave few of the joint states of its tables", exact=True)
+    return Attempt(chosen, Answered, seconds, 1, "zeros leave few of the joint states of its tables", exact=True)
 
 
 def possible_bits(problem: Reduced, order: Order) -> float:

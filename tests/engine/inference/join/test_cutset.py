@@ -17,6 +17,7 @@ from mrfstudio.engine.inference.exact.exact import Exact
 from mrfstudio.engine.inference.join import budget, stages
 from mrfstudio.engine.inference.join.auto import Auto, AutoState
 from mrfstudio.engine.inference.join.cutset import CutSet, chosen_cut, tables_along
+from mrfstudio.engine.inference.join.join_tree import tree_of
 from mrfstudio.engine.inference.join.propagation import problem_of
 from mrfstudio.engine.inference.run import Limits, run
 
@@ -80,7 +81,7 @@ def test_auto_holds_variables_where_a_tree_fits_into_the_time_and_not_into_memor
     given = graph.no_evidence()
     tree = stages.exact_stage(graph, given, 0, 1.0, 20.0)
     assert tree is not None
-    monkeypatch.setattr(budget, "MOST", 0.6 * stages.layout_of(graph, given, tree.algorithm).memory)  # type: ignore[arg-type]
+    monkeypatch.setattr(budget, "MOST", 0.6 * tree_of(graph, given, 0, 1.0).memory)
     state = run(Auto(), graph, given, Limits(iterations=300)).state
     assert isinstance(state, AutoState)
     assert "cut-set" in state.picked
