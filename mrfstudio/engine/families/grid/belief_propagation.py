@@ -27,6 +27,7 @@ from mrfstudio.engine.families.grid.levels import (
     halved_level,
     halved_shape,
     in_first_pass,
+    iterated,
     plan_for,
     taken_over,
 )
@@ -40,7 +41,6 @@ from mrfstudio.engine.families.grid.steps import (
     label_beliefs,
     prepared_for,
     products,
-    run,
     state_beliefs,
 )
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
@@ -48,6 +48,7 @@ from mrfstudio.engine.inference.algorithm import NO_LOG_PARTITION, Kernel, LogPa
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 from mrfstudio.engine.inference.residuals import SATURATED, largest_change
 from mrfstudio.engine.runtime.interruption import Interrupted
+from mrfstudio.engine.runtime.recycling import recycled
 
 KEPT = 6
 """Products of messages that are kept: one for each lane."""
@@ -174,17 +175,17 @@ class GridBeliefPropagation(Kernel):
         labels, at = self._label_evidence(model, evidence), state.partial
         if at is None:
             at = _Midway(0, state.messages, _products(model, state.messages))
+        change = state.residual
         for done in range(at.done, here.iterations):
             try:
                 found = advanced(at.messages, at.product, ready, labels, shape, partial=at.update)
             except Interrupted as interrupted:
                 raise Interrupted(replace(state, partial=at._replace(update=interrupted.state))) from None
-            at = _Midway(done + 1, found.messages, found.product)
-        _remember(model, found.messages, found.product)
-        change = found.changes.amax() / model.states
+            at, change = _Midway(done + 1, found.messages, found.product), found.changes.amax() / model.states
+        _remember(model, at.messages, at.product)
         resting = here.last and float(change) < AT_REST / here.iterations
         passed = len(plan_for(model, shape)) if resting else state.in_pass + 1
-        return GridMessages(state.iteration + 1, change, found.messages, passed, passing=True)
+        return GridMessages(state.iteration + 1, change, at.messages, passed, passing=True)
 
     def _step_of_copies(self, model: GridMRF, evidence: Evidence, state: GridMessages, here: PassStep) -> GridMessages:
         """One step on a smaller copy of the canvas, see `levels`. The canvas' own messages change at the end alone."""
@@ -196,12 +197,10 @@ class GridBeliefPropagation(Kernel):
             if here.way == "down":
                 found, change = halved_level(model, finer, larger, here.iterations), state.residual
             else:
-                messages, labels = state.copy(level)
-                product = _products(model, messages)
-                ready = prepared_for(model, loose=True)
-                update = run(messages, ready, labels, halved_shape(larger), here.iterations, product)
-                _remember(model, update.messages, update.product)
-                found, change = LevelMessages(update.messages, labels), update.changes.amax() / model.states
+                before = state.copy(level)
+                found = iterated(model, before, halved_shape(larger), here.iterations)
+                room = recycled(found.messages.shape, found.messages)
+                change = torch.sub(found.messages, before.messages, out=room).abs_().amax() / model.states
             state = replace(state.with_copy(level, found), iteration=state.iteration + 1, residual=change)
             if here.last:
                 joined = taken_over(model, finer, found, larger)

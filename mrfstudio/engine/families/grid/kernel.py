@@ -25,6 +25,7 @@ from torch import Tensor
 
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.runtime.recycling import recycled
+from mrfstudio.engine.runtime.threads import fitting_threads
 
 # A product of messages is scaled to the sum 2^60, so that states far less probable stay above the smallest float.
 SCALE_DOWN = 2.0**-60
@@ -315,17 +316,16 @@ def run_messages(
     """
     factors, stride = exponentiated(potentials), rescaling_stride(potentials)
     evidence = linear_evidence(log_evidence)
-    old = uniform_messages(shape, len(evidence), evidence)
-    if start is not None:
-        old.copy_(start)
-    new = torch.empty_like(old)
-    work = evidence.new_empty((3, *evidence.shape))
+    old = uniform_messages(shape, len(evidence), evidence) if start is None else start
+    new, work = recycled(old.shape, old), recycled((3, *evidence.shape), evidence)
     norms = evidence.new_empty((shape.connectivity, shape.pixels))
-    for _ in range(iterations):
-        send(multiply_all(old, evidence, work[2], stride), old, factors, shape, new, norms, work)
-        if hold_back is not None:
-            hold_back(new, old)
-        old, new = new, old
+    with fitting_threads(old.numel()):
+        for _ in range(iterations):
+            send(multiply_all(old, evidence, work[2], stride), old, factors, shape, new, norms, work)
+            if hold_back is not None:
+                hold_back(new, old)
+            # `start` belongs to the caller and is not written to.
+            old, new = new, recycled(old.shape, old) if old is start else old
     return old
 
 

@@ -31,8 +31,9 @@ from torch.nn.functional import max_pool2d, pad
 
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR
 from mrfstudio.engine.families.contours import SEEN, UNSEEN
+from mrfstudio.engine.families.grid.kernel import run_messages
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.families.grid.steps import label_beliefs, prepared_for, products, run
+from mrfstudio.engine.families.grid.steps import SHARED, label_beliefs, prepared_for, products, run
 from mrfstudio.engine.runtime.recycling import recycled
 
 if TYPE_CHECKING:
@@ -206,8 +207,12 @@ def halved_level(model: GridMRF, at: LevelMessages, shape: GridShape, iterations
 
 def iterated(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int) -> LevelMessages:
     """Some iterations further; without messages, from uniform ones."""
-    found = run(at.messages, prepared_for(model, loose=True), at.labels, shape, iterations)
-    return LevelMessages(found.messages, at.labels)
+    if shape.connectivity * model.states * shape.pixels < SHARED:  # calls cost more than what they go through
+        states, start = at.labels.index_select(0, model.label_of_state), at.messages if len(at.messages) else None
+        messages = run_messages(model.loose_potentials.detach(), states, shape, iterations, start)
+    else:
+        messages = run(at.messages, prepared_for(model, loose=True), at.labels, shape, iterations)
+    return LevelMessages(messages, at.labels)
 
 
 def taken_over(model: GridMRF, fine: LevelMessages, coarse: LevelMessages, shape: GridShape) -> Tensor:

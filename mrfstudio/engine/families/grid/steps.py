@@ -294,23 +294,15 @@ def _send(
 
 
 @torch.no_grad()
-def run(
-    messages: Tensor,
-    ready: Prepared,
-    log_evidence: Tensor,
-    shape: GridShape,
-    iterations: int,
-    product: Products | None = None,
-) -> Update:
-    """One or more updates of messages (directions, S, N), not interrupted; the changes are those of the last one.
+def run(messages: Tensor, ready: Prepared, log_evidence: Tensor, shape: GridShape, iterations: int) -> Tensor:
+    """Messages (directions, S, N) so many updates further, not interrupted; without any (0, S, N), from uniform ones.
 
-    Without messages (0, S, N) from uniform ones; `log_evidence` (labels, N). `product` is that of the messages.
+    `log_evidence` (labels, N).
     """
     if not len(messages):
         messages = uniform_messages(shape, ready.sending.shape[2], log_evidence)
-    product = products(messages, ready) if product is None else product
+    product = products(messages, ready)
     with interruptible(lambda: False):
         for _ in range(iterations):
-            found = advanced(messages, product, ready, log_evidence, shape)
-            messages, product = found.messages, found.product
-    return found
+            messages, _, product = advanced(messages, product, ready, log_evidence, shape)
+    return messages
