@@ -30,8 +30,8 @@ ABOUT_GRIDS = (
     "pixel itself shows, which [QT21] leaves out. `grid-border-16` is worse than print: 16 clones and 14 minutes are "
     "too few. An aim of 0.985 and 0.03 bits with evidence is not reached: of the 5.2 wrong pixels an image (400 "
     "validation images) 4.6 lie on or beside contour that the noise has deleted, and the model's own beliefs expect "
-    "5.0. The 4 % of images below 0.9 have 23 % of the loss; without them it is 0.976. Training on at half the rate gave "
-    "nothing on validation images that had not chosen the state (`docs/experiments.md`)."
+    "5.0. The 4 % of images below 0.9 have 23 % of the loss; without them it is 0.976. Training on at half the rate "
+    "gave nothing on validation images that had not chosen the state (`docs/experiments.md`)."
 )
 
 
