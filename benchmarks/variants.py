@@ -21,12 +21,15 @@ import numpy as np
 from mrfstudio.engine.files.graphs.graph import write_graph
 from mrfstudio.engine.files.graphs.uai import write_evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.join.propagation import JoinGraph, order_of
+from mrfstudio.engine.inference.join.join_tree import JoinTree
+from mrfstudio.engine.inference.join.propagation import order_of
 from mrfstudio.engine.inference.run import Limits
 from mrfstudio.engine.tasks.infer import answer
 
 WIDEST, EFFORT = 28.0, 3.0
 """Bits of the largest table of an exact answer, and how long its order is looked for, in times of the usual."""
+MEMORY = 12.0
+"""Gigabytes that it may take."""
 SPINS = np.array([[1.0, -1.0], [-1.0, 1.0]])
 
 Draw = np.random.Generator
@@ -237,7 +240,7 @@ def put(path: Path, cards: list[int], factors: Factors, observed: dict[int, int]
     width = order_of(graph, evidence, 0, EFFORT).width
     if width > WIDEST:
         return f"left out: its largest table would have 2^{width:.0f} entries"
-    found = answer(JoinGraph(bits=WIDEST, effort=EFFORT), graph, evidence, Limits(iterations=1))
+    found = answer(JoinTree(gigabytes=MEMORY, effort=EFFORT), graph, evidence, Limits(iterations=1))
     assert found["log_partition_kind"] == "exact"
     write_graph(path, graph)
     write_evidence(path.with_name(path.name + ".evid"), observed, graph)

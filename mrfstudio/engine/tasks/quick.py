@@ -22,11 +22,21 @@ from mrfstudio.engine.files.graphs.xml_networks import xdsl_network, xmlbif_netw
 from mrfstudio.engine.graphs.arrays import GraphArrays
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
 from mrfstudio.engine.graphs.observed import observed_vectors
-from mrfstudio.engine.inference.join.budget import BY_TREE, Begun, Budget, clock_of, looks_long, why_tree
+from mrfstudio.engine.inference.join.budget import (
+    ANSWERED,
+    BY_TREE,
+    Begun,
+    Budget,
+    OutOfTime,
+    clock_of,
+    looks_long,
+    why_tree,
+)
 from mrfstudio.engine.inference.join.orders import best_order
 from mrfstudio.engine.inference.join.probing import probed
 from mrfstudio.engine.inference.join.reduction import Impossible, reduced_tables
 from mrfstudio.engine.inference.join.solved import SolvedTree
+from mrfstudio.engine.runtime.interruption import ending
 
 READERS: dict[str, Callable[[Path], GraphArrays]] = {
     ".uai": uai_arrays,
@@ -57,20 +67,25 @@ def quickly(path: Path, evidence_path: Path | None, given: dict[str, Any], obser
     """
     clock = clock_of(given)
     began = clock()
-    ending = ending_of(path)
+    kind = ending_of(path)
     if is_compressed(path) or (path.exists() and (not path.is_file() or path.stat().st_size > LARGEST)):
         return Quick()
     budget = Budget(**given)
-    graph = READERS[ending](path)
+    graph = READERS[kind](path)
     if graph.names is None:
         graph = replace(graph, names=names_beside(path, graph.cardinalities.tolist()))
     states = read_evidence(evidence_path, graph) if evidence_path else {}
     spent = clock() - began
     if looks_long(len(graph.cardinalities), graph.factors, budget.seconds):
         return Quick(spent=spent)
+    timed = Budget(**{"clock": "wall", "spent": spent, **given})
+    over = began + ANSWERED * timed.seconds
     try:
-        begun = looked_at(graph, states, observed, budget)
-        result = _answer(graph, begun, Budget(**{"clock": "wall", "spent": spent, **given}))
+        with ending(lambda: timed.clocked and clock() > over, OutOfTime):
+            begun = looked_at(graph, states, observed, budget)
+            result = _answer(graph, begun, timed)
+    except OutOfTime:
+        return Quick(spent=clock() - began)
     except Impossible as problem:
         raise ContradictoryEvidence(graph.labels[problem.variable]) from None
     return Quick(result, begun, clock() - began)

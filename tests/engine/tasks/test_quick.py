@@ -91,10 +91,24 @@ def test_time_goes_by_the_clock_that_is_named(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "drawn.uai"
     write_graph(path, drawn(5, 0.0))
     monkeypatch.setattr(budget, "QUICK", 0.0)
+    spent = {}
     for clock, seconds in (("processor", 3.0), ("wall", 5.0)):
         ticks = itertools.count(100.0, seconds)
         monkeypatch.setitem(budget.CLOCKS, clock, lambda ticks=ticks: next(ticks))
-        assert quickly(path, None, {"clock": clock}).spent == 2 * seconds
+        spent[clock] = quickly(path, None, {"clock": clock, "seconds": 80_000.0}).spent
+    assert spent["processor"] / 3.0 == spent["wall"] / 5.0 >= 2
+
+
+def test_looking_ends_where_something_quicker_must_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "drawn.uai"
+    write_graph(path, drawn(5, 0.0))
+    ticks = itertools.count(100.0)
+    monkeypatch.setitem(budget.CLOCKS, "wall", lambda: next(ticks))
+    ended = quickly(path, None, {"seconds": 20.0, "clock": "wall"})
+    assert ended.result is None
+    assert ended.begun is None
+    assert budget.ANSWERED * 20.0 <= ended.spent <= budget.ANSWERED * 20.0 + 2
+    assert quickly(path, None, {"seconds": 20.0, "clock": "counted"}).result is not None
 
 
 def test_named_networks_and_evidence_in_words(tmp_path: Path) -> None:

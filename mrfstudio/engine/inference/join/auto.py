@@ -32,7 +32,7 @@ from mrfstudio.engine.inference.algorithm import (
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.join.budget import Budget
+from mrfstudio.engine.inference.join.budget import ANSWERED, Budget, OutOfTime
 from mrfstudio.engine.inference.join.propagation import JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
 from mrfstudio.engine.protocol.frames import SO_FAR
@@ -95,10 +95,6 @@ class Auto(Budget, Algorithm):
         if state.stage == DONE or state.error == 0:
             return f"{state.picked[0].upper()}{state.picked[1:]}{error}."
         return f"{SO_FAR} {state.picked}{error}."
-
-
-class OutOfTime(Exception):
-    """The time was over before a stage was found, or had ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +172,7 @@ class AutoOnGraph(Kernel):
         if state.stage == DONE:
             return _ended(state)
         try:
-            with _in_time(algorithm, state):
+            with _in_time(algorithm, model, evidence, state):
                 state, stage = _begun(algorithm, model, evidence, state)
                 if stage is None:  # everything that fits into the time was done
                     return _ended(state)
@@ -184,6 +180,8 @@ class AutoOnGraph(Kernel):
         except Unsupported:  # it turned out larger than it looked
             return _onward(replace(state, iteration=state.iteration + 1))
         except OutOfTime:
+            if not state.picked:
+                return _hurried(algorithm, model, evidence, state)
             return _ended(_cut_short(algorithm, model, evidence, state))
         change = inner.residual.to(state.residual)
         moved = replace(
@@ -220,12 +218,18 @@ class AutoOnGraph(Kernel):
         return LogPartition(state.log_z, "estimate") if state.log_z_kind else NO_LOG_PARTITION
 
 
-def _in_time(algorithm: Auto, state: AutoState) -> AbstractContextManager[None]:
-    """Ends what takes too long by the clock; without an answer so far nothing does: some answer there must be."""
-    if not algorithm.clocked or not state.picked:
+def _in_time(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AbstractContextManager[None]:
+    """Ends what takes too long by the clock. Once something quick goes first, nothing does until it has an answer."""
+    if not algorithm.clocked or (not state.picked and stages_of(algorithm, model, evidence).hurried):
         return nullcontext()
-    until = state.began + IN_TIME * algorithm.seconds
+    until = state.began + (IN_TIME if state.picked else ANSWERED) * algorithm.seconds
     return ending(lambda: algorithm.now() > until, OutOfTime)
+
+
+def _hurried(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
+    """A good part of the time is over, and there is no answer yet: on with something quick."""
+    stages_of(algorithm, model, evidence).hurry()
+    return replace(state, iteration=state.iteration + 1, stage=0, sweeps=0, messages=state.messages[:0])
 
 
 def _begun(

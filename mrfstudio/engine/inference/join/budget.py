@@ -40,6 +40,8 @@ MOST = 1.8e9
 """… and no more bytes than these."""
 HOPE = 3.0
 """How many times longer than counted a plan may take where a clock ends it anyway: most machines are that quick."""
+ANSWERED = 0.3
+"""Part of the time after which something quick goes first, whatever is under way, by a clock."""
 SEARCH = 4.0
 """Seconds of the whole in which elimination orders are looked for with the usual effort."""
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "processor": time.process_time}
@@ -48,6 +50,10 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "processor": t
 def clock_of(given: Mapping[str, Any]) -> Callable[[], float]:
     """By which clock the time of a command with these parameters goes: that on the wall, unless another is named."""
     return CLOCKS.get(given.get("clock", ""), time.monotonic)
+
+
+class OutOfTime(Exception):
+    """The time was over before a stage was found, or had ended."""
 
 
 class Budget(Parameters):

@@ -144,6 +144,7 @@ class Stages:
         self.model, self.evidence, self.seed, self.effort = model, evidence, seed, effort
         self.seconds, self.counted, self.left = seconds, counted, counted
         self.made: list[Attempt] = []
+        self.hurried = False
         self.bits = FIRST
         self.best: Attempt | None = None
         # What is still to be found out, in order. Each may be interrupted, and is then asked again.
@@ -158,6 +159,12 @@ class Stages:
             following()
             self.open.remove(following)
         return self.made[number] if number < len(self.made) else None
+
+    def hurry(self) -> None:
+        """Something quick goes before all that is made or looked for."""
+        later, self.made, self.hurried = self.made, [], True
+        self._quickly()
+        self.made += later
 
     def _quickly(self) -> None:
         """An answer in any case, and a calmer one."""

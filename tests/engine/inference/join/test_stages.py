@@ -209,6 +209,25 @@ def test_looking_for_a_stage_ends_with_the_time(monkeypatch: pytest.MonkeyPatch)
     assert clock.time < 2 * chosen.seconds
 
 
+def test_something_quick_goes_first_where_looking_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Ticking()
+    monkeypatch.setitem(budget.CLOCKS, "wall", clock)
+    graph = ising_grid(12, 12, coupling=0.3, seed=3)
+    given, chosen = graph.no_evidence(), Auto(clock="wall")
+    state = chosen.init(graph, given)
+    clock.going = True
+    state = chosen.step(graph, given, state)
+    assert isinstance(state, AutoState)
+    assert not state.picked
+    assert clock.time <= budget.ANSWERED * chosen.seconds + 2
+    clock.going = False
+    while state.stage != auto.DONE:
+        state = chosen.step(graph, given, state)
+        if state.source == 0 and state.picked:
+            assert state.picked.startswith("bp")
+    assert state.picked.startswith("exact")  # there was time for it after all
+
+
 def test_time_that_is_over_already_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(budget.CLOCKS, "wall", lambda: 100.0)
     graph = ising_grid(4, 4, seed=3)
