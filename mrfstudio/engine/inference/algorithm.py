@@ -161,7 +161,10 @@ class Algorithm(Parameters):
     def step(self, model: Model, evidence: AnyEvidence, state: State) -> State:
         """One iteration, on as many threads as the work is worth."""
         chosen = self.kernel_for(model)
-        with fitting_threads(chosen.entries(model, evidence)):
+        entries = chosen.entries(model, evidence)
+        if entries is None:  # asking for threads takes a part of a quick step
+            return chosen.step(self, model, evidence, state)
+        with fitting_threads(entries):
             return chosen.step(self, model, evidence, state)
 
     def resume(self, model: Model, evidence: AnyEvidence, state: State) -> State:

@@ -130,8 +130,11 @@ def exponent_range(dtype: torch.dtype) -> float:
 
 
 def span_of(model: FactorGraph) -> float:
-    tables = model.groups[0].tables.detach()
-    return model.derived("span", lambda: float((tables.amax((0, 1)) - tables.amin((0, 1))).max()))
+    def made() -> float:
+        tables = model.groups[0].tables.detach()
+        return float((tables.amax((0, 1)) - tables.amin((0, 1))).max())
+
+    return model.derived("span", made)
 
 
 def edges_of(model: FactorGraph) -> Edges:
