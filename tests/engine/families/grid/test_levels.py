@@ -26,7 +26,9 @@ from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.families.grid.steadying import STEADIED
 from mrfstudio.engine.graphs.evidence import Evidence
+from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
+from mrfstudio.engine.runtime.interruption import Interrupted, interruptible
 
 SHAPE = GridShape(2, 6, 5)
 
@@ -162,6 +164,33 @@ def test_a_model_that_eases_walls_does_so_in_passes_alone() -> None:
     torch.testing.assert_close(after.messages, torch.lerp(flat, state.messages, STEADIED))
     still = run_messages(model.loose_potentials, labels[model.label_of_state], shape, 1, state.messages)
     assert (flat - still).abs().max() > 1e-2
+
+
+def test_some_iterations_in_one_step_go_on_where_they_were_interrupted() -> None:
+    model, evidence = tall(eased=1.5)
+    bp, asked = BeliefPropagation(start="coarse"), 0
+
+    def every_third() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked % 3 == 0
+
+    def stepped(state: State) -> State:
+        with interruptible(every_third):
+            while True:
+                try:
+                    return bp.step(model, evidence, state)
+                except Interrupted as interrupted:
+                    state = interrupted.state
+
+    whole = pieces = bp.init(model, evidence)
+    for step in plan_for(model, model.shape_of(evidence)):
+        before = asked
+        whole, pieces = bp.step(model, evidence, whole), stepped(pieces)
+        assert torch.equal(whole.messages, pieces.messages)
+        assert torch.equal(whole.residual, pieces.residual)
+        if step.way == "canvas":
+            assert asked - before >= 8 * step.iterations or not bp.doubt(model, evidence, whole, 1.0)
 
 
 def test_what_eases_walls_begins_small_canvases_too() -> None:

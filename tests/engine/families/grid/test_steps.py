@@ -7,9 +7,17 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.families.grid import steps
-from mrfstudio.engine.families.grid.kernel import next_messages, uniform_messages, widest_span
+from mrfstudio.engine.families.grid.kernel import next_messages, run_messages, uniform_messages, widest_span
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.families.grid.steps import Products, advanced, label_beliefs, prepared, products, state_beliefs
+from mrfstudio.engine.families.grid.steps import (
+    Products,
+    advanced,
+    label_beliefs,
+    prepared,
+    products,
+    run,
+    state_beliefs,
+)
 from mrfstudio.engine.runtime.interruption import Interrupted, interruptible
 
 CLONES = (3, 1, 2)
@@ -84,6 +92,31 @@ def test_an_update_shared_out_or_in_pieces_is_the_same(
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(shared_change, change)
     assert pieces == {None: 1, 1: 48, 3: 16}[asked] or threads > 1
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_many_updates_are_those_of_the_kernel_with_gradients(started: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "BLOCK", 2 * 5 * STATES)
+    shape = GridShape(3, 4, 5)
+    potentials, evidence = problem(shape, torch.float64)
+    start = run_messages(potentials, of_states(evidence), shape, 2) if started else None
+    begin = evidence.new_empty(0, STATES, shape.pixels) if start is None else start
+    before = begin.clone()
+    found = run(begin, prepared(potentials, CLONES), evidence, shape, 5)
+    torch.testing.assert_close(found, run_messages(potentials, of_states(evidence), shape, 5, start))
+    torch.testing.assert_close(begin, before)
+
+
+def test_old_messages_count_as_much_as_is_kept_of_them() -> None:
+    shape = GridShape(1, 4, 5)
+    potentials, evidence = problem(shape, torch.float64)
+    ready, old = prepared(potentials, CLONES), run_messages(potentials, of_states(evidence), shape, 2)
+    new, changes, _ = advanced(old, products(old, ready), ready, evidence, shape)
+    kept = torch.linspace(0, 1, shape.pixels, dtype=torch.float64)
+    mean, same_changes, product = advanced(old, products(old, ready), ready, evidence, shape, kept)
+    torch.testing.assert_close(mean, kept * old + (1 - kept) * new)
+    torch.testing.assert_close(same_changes, changes)  # what swings is asked before the mean
+    torch.testing.assert_close(product, products(mean, ready))
 
 
 def test_a_product_keeps_what_no_float_could_hold_at_once() -> None:
