@@ -137,13 +137,17 @@ def _quickly(options: argparse.Namespace) -> Quick | None:
         return None
     if any(asked) or not usual:
         return None
+    from mrfstudio.engine.graphs.words import is_words
     from mrfstudio.engine.inference.join.budget import Budget
     from mrfstudio.engine.tasks.quick import quickly
 
-    if not options.graph.exists() and not options.graph.suffix:  # a graph in words
+    words, graph = options.unknown, options.graph
+    if not graph.exists() and is_words(str(graph)):
+        words, graph = _graph_in_words(str(graph), words, Budget.fields())
+    elif not graph.exists() and not graph.suffix:
         return None
-    given = _parameters(options, options.unknown, "auto", Budget.fields())
-    return quickly(options.graph, options.evidence, given, options.observe)
+    given = _parameters(options, words, "auto", Budget.fields())
+    return quickly(graph, options.evidence, given, options.observe)
 
 
 def _parameters(

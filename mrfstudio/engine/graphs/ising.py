@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-import torch
+from typing import TYPE_CHECKING
 
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+import numpy as np
+
 from mrfstudio.engine.protocol.catalogue import Parameters, choice, integer, number
+
+if TYPE_CHECKING:
+    import torch
+
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
 
 
 def grid_edges(height: int, width: int) -> np.ndarray:
@@ -91,9 +96,12 @@ class IsingGraph(Parameters):
         unit = rng.normal(size=len(edges)) if self.couplings == "random" else np.ones(len(edges))
         return edges, self.coupling * unit, self.field * rng.normal(size=nodes)
 
-    def make(self, dtype: torch.dtype = torch.float64) -> FactorGraph:
-        """The graph itself."""
-        return FactorGraph.ising(*self.draw(), dtype=dtype)
+    def make(self, dtype: torch.dtype | None = None) -> FactorGraph:
+        """The graph itself, in 64 bits unless others are named."""
+        from mrfstudio.engine.graphs.factor_graph import FactorGraph  # who only draws needs no torch
+
+        graph = FactorGraph.ising(*self.draw())
+        return graph if dtype is None else graph.to(dtype=dtype)
 
 
 def ising_grid(
@@ -103,7 +111,7 @@ def ising_grid(
     coupling: float = 1.0,
     field: float = 0.1,
     seed: int = 0,
-    dtype: torch.dtype = torch.float64,
+    dtype: torch.dtype | None = None,
 ) -> FactorGraph:
     """A grid with J ~ N(0, coupling²) on edges and h ~ N(0, field²) on nodes."""
     return IsingGraph(height=height, width=width, coupling=coupling, field=field, seed=seed).make(dtype)

@@ -8,19 +8,22 @@ and the strengths are options; where an algorithm or the command has an option o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from mrfstudio.engine.graphs.evidence import Evidence
-from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.arrays import GraphArrays
 from mrfstudio.engine.graphs.observed import LEANING, observed_vectors
 from mrfstudio.engine.graphs.sketch import DRAWN, Sketch, Strengths
 from mrfstudio.engine.graphs.sources import SOURCES, GraphSource, make_source
 from mrfstudio.engine.protocol.catalogue import Field, ParameterError
 
+if TYPE_CHECKING:
+    from mrfstudio.engine.graphs.evidence import Evidence
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
 PREFIX = "graph-"
+SPINS = np.array([[1.0, -1.0], [-1.0, 1.0]])
 
 
 def is_words(word: str) -> bool:
@@ -58,8 +61,25 @@ def sketch_of(word: str, values: Mapping[str, Any]) -> Sketch:
 
 def graph_of(sketch: Sketch) -> FactorGraph:
     """The graph at its strengths, in 32 bits, as the window computes with it."""
+    import torch
+
+    from mrfstudio.engine.graphs.factor_graph import FactorGraph
+
     unit = FactorGraph.ising(sketch.edges, sketch.couplings, sketch.fields, dtype=torch.float32)
     return unit if sketch.scales == (1.0, 1.0) else unit.scaled(*sketch.scales)
+
+
+def arrays_of(sketch: Sketch) -> GraphArrays:
+    """The same numbers, rounded alike, without torch; not of a sketch that somebody has changed."""
+    couplings, fields = sketch.scales
+    tables = (sketch.couplings[:, None, None] * SPINS).astype(np.float32) * np.float32(couplings)
+    unary = (sketch.fields[:, None] * SPINS[1]).astype(np.float32) * np.float32(fields)
+    nodes = np.arange(len(sketch.fields))
+    groups = [
+        (nodes[:, None], unary.astype(np.float64), nodes),
+        (sketch.edges, tables.astype(np.float64), len(nodes) + np.arange(len(sketch.edges))),
+    ]
+    return GraphArrays(np.full(len(nodes), 2), groups, tuple(nodes.tolist()))
 
 
 def words_of(sketch: Sketch, taken: Iterable[str]) -> list[str] | None:
@@ -94,4 +114,6 @@ def observed_words(hints: np.ndarray, strength: np.ndarray, none: int, labels: t
 
 def evidence_of(words: str, graph: FactorGraph) -> Evidence:
     """What `--observe` says of a graph."""
+    from mrfstudio.engine.graphs.evidence import Evidence
+
     return Evidence(graph.pack(observed_vectors(words, graph.cardinalities, graph.labels, graph.names)))

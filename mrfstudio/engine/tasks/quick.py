@@ -1,7 +1,7 @@
 """What `auto` says of a small graph, without torch: importing that takes longer than the answer.
 
-The same order, tree and sums as `auto` itself, and the same words; whatever is not simply a small graph in a file is
-left to `infer.py`.
+The same order, tree and sums as `auto` itself, and the same words; whatever is not simply a small graph in a file or in
+words is left to `infer.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from mrfstudio.engine.files.graphs.xml_networks import xdsl_network, xmlbif_netw
 from mrfstudio.engine.graphs.arrays import GraphArrays
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence
 from mrfstudio.engine.graphs.observed import observed_vectors
+from mrfstudio.engine.graphs.sketch import Sketch
+from mrfstudio.engine.graphs.words import arrays_of
 from mrfstudio.engine.inference.join.budget import (
     ANSWERED,
     BY_TREE,
@@ -60,35 +62,43 @@ class Quick:
     """Seconds that it took, by the clock of the parameters."""
 
 
-def quickly(path: Path, evidence_path: Path | None, given: dict[str, Any], observed: str = "") -> Quick:
+def quickly(graph: Path | Sketch, evidence_path: Path | None, given: dict[str, Any], observed: str = "") -> Quick:
     """Marginals and log Z of a graph that `auto` answers by a join tree at once; `given` are parameters of `auto`.
 
-    Raises `StudioError` where file, evidence or parameters are wrong.
+    A sketch is one in words. Raises `StudioError` where file, evidence or parameters are wrong.
     """
     clock = clock_of(given)
     began = clock()
-    kind = ending_of(path)
-    if is_compressed(path) or (path.exists() and (not path.is_file() or path.stat().st_size > LARGEST)):
-        return Quick()
     budget = Budget(**given)
-    graph = READERS[kind](path)
-    if graph.names is None:
-        graph = replace(graph, names=names_beside(path, graph.cardinalities.tolist()))
-    states = read_evidence(evidence_path, graph) if evidence_path else {}
+    arrays = arrays_of(graph) if isinstance(graph, Sketch) else _read(graph)
+    if arrays is None:
+        return Quick()
+    states = read_evidence(evidence_path, arrays) if evidence_path else {}
     spent = clock() - began
-    if looks_long(len(graph.cardinalities), graph.factors, budget.seconds):
+    if looks_long(len(arrays.cardinalities), arrays.factors, budget.seconds):
         return Quick(spent=spent)
     timed = Budget(**{"clock": "wall", "spent": spent, **given})
     over = began + ANSWERED * timed.seconds
     try:
         with ending(lambda: timed.clocked and clock() > over, OutOfTime):
-            begun = looked_at(graph, states, observed, budget)
-            result = _answer(graph, begun, timed)
+            begun = looked_at(arrays, states, observed, budget)
+            result = _answer(arrays, begun, timed)
     except OutOfTime:
         return Quick(spent=clock() - began)
     except Impossible as problem:
-        raise ContradictoryEvidence(graph.labels[problem.variable]) from None
+        raise ContradictoryEvidence(arrays.labels[problem.variable]) from None
     return Quick(result, begun, clock() - began)
+
+
+def _read(path: Path) -> GraphArrays | None:
+    """A graph from a file; None where the file is large or packed."""
+    kind = ending_of(path)
+    if is_compressed(path) or (path.exists() and (not path.is_file() or path.stat().st_size > LARGEST)):
+        return None
+    graph = READERS[kind](path)
+    if graph.names is None:
+        graph = replace(graph, names=names_beside(path, graph.cardinalities.tolist()))
+    return graph
 
 
 def looked_at(graph: GraphArrays, states: dict[int, int], observed: str, budget: Budget) -> Begun:

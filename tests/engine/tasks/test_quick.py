@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from mrfstudio.engine.files.graphs.graph import read_graph, write_graph
 from mrfstudio.engine.files.graphs.uai import write_evidence
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.words import arrays_of, graph_of, sketch_of
 from mrfstudio.engine.inference.join import budget
 from mrfstudio.engine.protocol.errors import StudioError
 from mrfstudio.engine.tasks.infer import infer_file
@@ -58,16 +60,38 @@ def test_the_answer_is_the_one_of_auto(tmp_path: Path, seed: int, zeros: float, 
         same(quick, infer_file(path, "auto", evidence_path=evidence))
 
 
-def test_the_command_loads_no_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["drawn.uai"], ["grid:3x4", "--coupling", "0.9", "--graph-seed", "2"]])
+def test_the_command_loads_no_torch(tmp_path: Path, words: list[str]) -> None:
     write_graph(tmp_path / "drawn.uai", drawn(3, 0.2))
     code = (
         "import sys; from mrfstudio.cli import main\n"
-        "status = main(['infer', 'drawn.uai', '--algorithm', 'auto', '--seconds', '5', '--json', '-'])\n"
+        f"status = main(['infer', *{words}, '--algorithm', 'auto', '--seconds', '5', '--json', '-'])\n"
         "sys.exit(status or bool({'torch', 'scipy', 'networkx', 'PySide6'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    same(json.loads(done.stdout), infer_file(tmp_path / "drawn.uai", "auto", parameters={"seconds": 5.0}))
+    generated = sketch_of("grid:3x4", {"coupling": 0.9, "seed": 2})
+    graph = generated if len(words) > 1 else tmp_path / "drawn.uai"
+    same(json.loads(done.stdout), infer_file(graph, "auto", parameters={"seconds": 5.0}))
+
+
+@pytest.mark.parametrize("word", ["ring:5", "grid:4x3", "torus:3x3", "complete:6", "erdos-renyi:9", "tree:7", "mimo:3"])
+def test_graphs_in_words_are_those_of_auto(word: str) -> None:
+    sketch = sketch_of(word, {"field": 0.3, "temperature": 0.7})
+    for observed in ("", "2=1,0=0@0.5"):
+        quick = quickly(sketch, None, {}, observed).result
+        assert quick is not None
+        same(quick, infer_file(sketch, "auto", observed=observed))
+
+
+def test_a_graph_in_words_has_the_same_numbers_without_torch() -> None:
+    sketch = sketch_of("grid:5x6", {"coupling": 1.37, "field": 0.11, "temperature": 0.83})
+    slow, arrays = graph_of(sketch).to(dtype=torch.float64), arrays_of(sketch)
+    for mine, theirs in zip(arrays.local({}), slow.unpack(slow.unary), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    ((tables, scopes),) = arrays.tables
+    np.testing.assert_array_equal(tables, slow.groups[0].tables.numpy())
+    np.testing.assert_array_equal(scopes, slow.groups[0].scopes.numpy())
 
 
 def test_what_is_not_quick_is_not_looked_for_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
