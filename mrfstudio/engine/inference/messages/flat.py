@@ -7,6 +7,7 @@ probabilities, t a table's entries and j a place in its scope, all of them at on
     c = local · Π p / p,        m_j = Σ over the entries with that state of j of  t · Π_{k≠j} c_k,
 
 products of the others from the left and from the right. Zeros are counted apart, so that nothing is divided by one.
+Where there are few shapes and no zeros, t · Π c_k of all places is made once for each shape, and m_j is its sum / c_j.
 What could leave the range of 64 bits on the way is left to the log domain, step by step.
 """
 
@@ -32,6 +33,16 @@ SMALL = 80_000
 """Entries of all tables, times the places in their scopes, up to which this is quicker."""
 REACH = 600.0
 """The logarithm that no product may go below."""
+FEW_SHAPES = 4
+"""Shapes of tables up to which one after the other is quicker than all at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlatShape:
+    """All tables of one shape, and for each axis where its message entries begin and end, as (1, …, k, …, 1, n)."""
+
+    tables: Floats  # (k_1, …, k_r, n) linear
+    axes: tuple[tuple[int, int, tuple[int, ...]], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +63,7 @@ class FlatTables:
     all_places: Integers  # `places`, one after the other …
     begins: tuple[int, ...]  # … and where each begins
     messages: int
+    shapes: tuple[FlatShape, ...]
     zeros: bool
     faintest: float
     """Minus the logarithm of the least that a message can say; infinite where zeros leave that open."""
@@ -90,7 +102,8 @@ def by_flat(graph: FactorGraph, evidence: Evidence, messages: Tensor) -> tuple[T
     cavities = _with_zeros(flat, local, old, np.isneginf(logs)) if flat.zeros else _cavities(flat, local, old)
     if cavities is None:
         return None
-    new = _messages(flat, cavities)
+    few = len(flat.shapes) <= FEW_SHAPES and not flat.zeros and _within(flat, local, flat.faintest, len(flat.reach))
+    new = _by_shape(flat, cavities) if few else _messages(flat, cavities)
     sums = np.bincount(flat.owner, new, flat.messages)
     if flat.zeros and not sums.min() > 0:
         return None
@@ -103,7 +116,7 @@ def by_flat(graph: FactorGraph, evidence: Evidence, messages: Tensor) -> tuple[T
     change = np.abs(new - old)
     if flat.saturating:
         _as_logarithms(change, new, old, said, logs)
-    residual = np.asarray(change.max(), logs.dtype)
+    residual = np.asarray(change[change.argmax()], logs.dtype)  # which takes a fifth of the time of a maximum
     return torch.from_numpy(said.astype(logs.dtype, copy=False)), torch.from_numpy(residual)
 
 
@@ -112,9 +125,10 @@ def _cavities(flat: FlatTables, local: FlatLocal, given: Floats) -> Floats | Non
 
     `given` are messages (messages,) that are nowhere zero.
     """
-    if not _within(flat, local, flat.faintest):
+    others = len(flat.reach) - 1
+    if not _within(flat, local, flat.faintest, others):
         least = float(given.min())
-        if least == 0.0 or not _within(flat, local, -math.log(least)):
+        if least == 0.0 or not _within(flat, local, -math.log(least), others):
             return None
     totals = np.multiply.reduceat(given.take(flat.incoming), flat.starts)
     totals *= local.weights
@@ -123,9 +137,9 @@ def _cavities(flat: FlatTables, local: FlatLocal, given: Floats) -> Floats | Non
     return cavities
 
 
-def _within(flat: FlatTables, local: FlatLocal, faintest: float) -> bool:
-    """Whether products of a table and cavities are numbers still, where no message says less than e^-`faintest`."""
-    return flat.span + (len(flat.reach) - 1) * (flat.degree * faintest + local.span) <= REACH
+def _within(flat: FlatTables, local: FlatLocal, faintest: float, count: int) -> bool:
+    """Whether a table times `count` cavities is a number still, where no message says less than e^-`faintest`."""
+    return flat.span + count * (flat.degree * faintest + local.span) <= REACH
 
 
 def _with_zeros(flat: FlatTables, local: FlatLocal, old: Floats, zero: NDArray[np.bool_]) -> Floats | None:
@@ -169,6 +183,31 @@ def _messages(flat: FlatTables, cavities: Floats) -> Floats:
     return np.asarray(np.bincount(flat.all_places, weights, len(cavities)), np.float64)
 
 
+def _by_shape(flat: FlatTables, cavities: Floats) -> Floats:
+    """The same where no cavity is zero, (messages,)."""
+    new = np.empty(len(cavities))
+    for shape in flat.shapes:
+        joint = shape.tables
+        for start, stop, places in shape.axes:
+            joint = joint * cavities[start:stop].reshape(places)
+        for start, stop, _ in shape.axes:  # axes in front of this one are summed over already
+            own = joint
+            while own.ndim > 2:
+                own = _summed(own, 1)
+            new[start:stop] = own.ravel()
+            joint = _summed(joint, 0)
+    new /= cavities
+    return new
+
+
+def _summed(joint: Floats, axis: int) -> Floats:
+    """Σ over an axis, 0 or 1, of (…, n)."""
+    if joint.shape[axis] > 2:
+        return np.asarray(np.add.reduce(joint, axis))
+    one, other = (joint[0], joint[1]) if axis == 0 else (joint[:, 0], joint[:, 1])
+    return np.asarray(one + other)
+
+
 def _as_logarithms(change: Floats, new: Floats, old: Floats, said: Floats, logs: np.ndarray) -> None:
     """Where messages are saturated their change is that of logarithms, as in `residuals.py`; in place."""
     deep = np.flatnonzero(np.maximum(new, old) < math.exp(SATURATED))
@@ -189,20 +228,24 @@ def _flat(graph: FactorGraph) -> FlatTables:
     tables: list[Floats] = []
     span = 0.0
     places: list[list[Integers]] = [[] for _ in range(order)]
+    shapes = []
     for number in numbers:
         group = graph.groups[number]
         log = group.tables.detach().double().numpy()
         log = log - log.max(axis=tuple(range(group.order)), keepdims=True)
-        tables.append(np.exp(log).ravel())
+        linear = np.exp(log)
+        tables.append(linear.ravel())
         span = max(span, -float(log[np.isfinite(log)].min()))  # of logarithms: small entries may be 0 by now
+        axes = []
         for axis in range(group.order):
             block = first[number, axis]
             shape = [1] * (group.order + 1)
             shape[axis], shape[-1] = block.states, block.count
             entries = block.offset + np.arange(block.states * block.count).reshape(shape)
             places[axis].append(np.broadcast_to(entries, log.shape).ravel())
+            axes.append((block.offset, block.offset + entries.size, tuple(shape)))
+        shapes.append(FlatShape(linear, tuple(axes)))
     joined = [np.ascontiguousarray(np.concatenate(each)) for each in places]
-    linear = np.concatenate(tables)
     by_entry = np.argsort(packing.cavity_entries, kind="stable")
     heard, spread = np.unique(packing.cavity_entries, return_inverse=True)
     starts = np.r_[0, np.cumsum(np.bincount(spread))[:-1]]
@@ -212,7 +255,7 @@ def _flat(graph: FactorGraph) -> FlatTables:
         count += block.count
     variable = np.unique(packing.owners(graph.device).numpy()[heard], return_inverse=True)[1]
     return FlatTables(
-        linear,
+        np.concatenate(tables),
         span,
         tuple(map(len, joined)),
         tuple(joined),
@@ -226,6 +269,7 @@ def _flat(graph: FactorGraph) -> FlatTables:
         np.concatenate(joined),
         tuple(np.cumsum([0, *map(len, joined)])[:-1].tolist()),
         count,
+        tuple(shapes),
         graph.has_zeros,
         part.faintest,
         part.saturating,

@@ -40,6 +40,7 @@ def stepped(graph: FactorGraph, evidence: Evidence, count: int, algorithm: Belie
     return state
 
 
+@pytest.mark.parametrize("few", [0, 99])
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 @pytest.mark.parametrize(
     ("zeros", "spread", "dtype"),
@@ -53,9 +54,14 @@ def stepped(graph: FactorGraph, evidence: Evidence, count: int, algorithm: Belie
     ],
 )
 def test_steps_are_those_by_shape_and_axis(
-    zeros: float, spread: float, dtype: torch.dtype, damping: float, monkeypatch: pytest.MonkeyPatch
+    zeros: float, spread: float, dtype: torch.dtype, damping: float, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """With shapes one after the other (`few`) and all at once."""
     calls: list[bool] = []
+    shapes: list[int] = []
+    by_shape = flat._by_shape
+    monkeypatch.setattr(flat, "FEW_SHAPES", few)
+    monkeypatch.setattr(flat, "_by_shape", lambda given, *rest: shapes.append(1) or by_shape(given, *rest))
 
     def counted(*given: object) -> object:
         found = flat.by_flat(*given)  # type: ignore[arg-type]
@@ -76,6 +82,7 @@ def test_steps_are_those_by_shape_and_axis(
             assert float(one.residual) == pytest.approx(float(other.residual), rel=1e-4, abs=10 * tolerance)
             assert one.messages.dtype == one.residual.dtype == dtype
     assert sum(calls) > 0.8 * len(calls) > 0  # messages with zeros may run off on loops, out of the range
+    assert len(shapes) == (sum(calls) if few and not zeros and spread < 2 else 0)  # beyond that it has less reach
 
 
 def test_a_tree_with_zeros_is_exact() -> None:
