@@ -62,7 +62,8 @@ def save_figures(report: dict[str, Any], folder: Path) -> list[Path]:
     paths: list[Path] = []
     for each in report["figures"]:
         lines = tuple(figure.Line(**known[name]) for name in each["curves"])
-        drawn = figure.Figure(each["title"], each["across"], each["up"], lines, each["logarithmic"])
+        logarithmic = each["logarithmic"], each["logarithmic_across"]
+        drawn = figure.Figure(each["title"], each["across"], each["up"], lines, *logarithmic)
         paths += figure.save_figure(drawn, folder, each["name"])
     return paths
 

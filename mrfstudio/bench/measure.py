@@ -55,6 +55,7 @@ class CurveSet:
     up: str
     curves: tuple[str, ...]
     logarithmic: bool = False
+    logarithmic_across: bool = False
 
 
 def _device() -> str:
@@ -200,6 +201,12 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     """The slope of log value over log size: how something grows, as a power."""
     x, y = ([math.log(number) for number in each] for each in (sizes, values))
     return statistics.covariance(x, y) / statistics.variance(x)
+
+
+def power_law(sizes: Sequence[float], values: Sequence[float]) -> list[float]:
+    """The straight line on two logarithmic axes that fits best, at those sizes; its slope is their `exponent`."""
+    power, x, y = exponent(sizes, values), *(statistics.fmean(map(math.log, each)) for each in (sizes, values))
+    return [math.exp(y + power * (math.log(size) - x)) for size in sizes]
 
 
 def calibrate(report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mrfstudio.bench.measure import Curve, CurveSet, Report, exponent, seconds
+from mrfstudio.bench.measure import Curve, CurveSet, Report, exponent, power_law, seconds
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.scribbles import cutter
 from mrfstudio.engine.graphs.evidence import AnyEvidence
@@ -73,13 +74,20 @@ def _grow(
         kept.append(float(sum(tensor.numel() * tensor.element_size() for _, tensor in state_tensors(state))))
     along = [float(measure(size)) for size in sizes]
     _add(report, f"time of an iteration: {what}", along, taken, power)
-    _add(report, f"memory of messages: {what}", along, kept, power if memory is None else memory)
+    _add(report, f"memory of messages: {what}", along, kept, power if memory is None else memory, "bytes")
 
 
-def _add(report: Report, what: str, sizes: list[float], values: list[float], power: float) -> None:
-    report.add(f"{what}, power", exponent(sizes, values), most=power + SLACK)
-    report.curves.append(Curve(what, sizes, values))
-    report.figures.append(CurveSet(what.replace(" ", "-").replace(":", ""), what, "size", "s or bytes", (what,), True))
+def _add(
+    report: Report, what: str, sizes: list[float], values: list[float], power: float, unit: str = "seconds"
+) -> None:
+    """A row, and a figure on two logarithmic axes with the line of that power; `what` ends in what grows."""
+    found = exponent(sizes, values)
+    report.add(f"{what}, power", found, most=power + SLACK)
+    names = f"{what}, measured", f"{what}, power {found:.2f}"
+    report.curves += [Curve(names[0], sizes, values), Curve(names[1], sizes, power_law(sizes, values))]
+    file = what.replace(" ", "-").replace(":", "").replace(",", "")
+    grows = re.split(", |: ", what)[-1]
+    report.figures.append(CurveSet(file, what, grows, unit, names, logarithmic=True, logarithmic_across=True))
 
 
 def _ising(side: int) -> Problem:
@@ -139,4 +147,4 @@ def _photographs(report: Report) -> None:
 
         with torch.inference_mode():
             taken.append(seconds(work, repeats=3, warm=1, most=4.0, clock=time.process_time))
-    _add(report, "time of a cut-out: pixels of a photograph", [float(side**2) for side in sides], taken, 1.0)
+    _add(report, "time of a cut-out: photograph, pixels", [float(side**2) for side in sides], taken, 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mrfstudio import bench
-from mrfstudio.bench.measure import Report, exponent, grown_megabytes, seconds_in_turns
+from mrfstudio.bench.measure import Report, exponent, grown_megabytes, power_law, seconds_in_turns
 from mrfstudio.cli import main
 from mrfstudio.engine.runtime.memory import keep_freed_memory
 
@@ -19,6 +19,11 @@ def test_the_power_of_a_power_law_is_found() -> None:
     sizes = [1.0, 2.0, 4.0, 8.0]
     assert exponent(sizes, [3 * size**1.5 for size in sizes]) == pytest.approx(1.5)
     assert exponent(sizes, [7.0] * 4) == pytest.approx(0.0)
+    assert power_law(sizes, [3 * size**1.5 for size in sizes]) == pytest.approx([3 * size**1.5 for size in sizes])
+    uneven = [2.0, 3.0, 9.0, 11.0]
+    line = power_law(sizes, uneven)
+    assert exponent(sizes, line) == pytest.approx(exponent(sizes, uneven))
+    assert np.log(line).sum() == pytest.approx(np.log(uneven).sum())
 
 
 def a_hundred_megabytes() -> Callable[[], object]:

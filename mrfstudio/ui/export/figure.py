@@ -45,6 +45,7 @@ class Figure:
     up: str
     lines: tuple[Line, ...]
     logarithmic: bool = False
+    logarithmic_across: bool = False
     smallest: float = 1e-16
 
 
@@ -89,7 +90,7 @@ class FigurePlot(Plot):
         font = QFont(self.font())
         font.setPixelSize(round(LETTERS * factor))
         self.setFont(font)
-        self.log_y, self.smallest = figure.logarithmic, figure.smallest
+        self.log_x, self.log_y, self.smallest = figure.logarithmic_across, figure.logarithmic, figure.smallest
         self._names = short_names([line.name for line in figure.lines])
         self._ranges = [line.low is not None for line in figure.lines]
         self._columns = 1 if len(figure.lines) <= 4 else 2
@@ -108,7 +109,7 @@ class FigurePlot(Plot):
         return round(1.4 * self.fontMetrics().height())
 
     def whole_x(self) -> Range:
-        return _span([line.x for line in self.content.lines])
+        return _span([self.across(line.x) for line in self.content.lines])
 
     def whole_y(self) -> Range:
         return _span(self._heights(), whole=self.log_y)

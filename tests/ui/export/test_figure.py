@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
@@ -52,6 +53,18 @@ def test_curves_bands_and_marks_are_items_of_pyqtgraph_at_their_places(qtbot: Qt
     assert [band.isVisible() for band in parts.bands] == [True, False]
     assert [len(dots.getData()[0]) for dots in parts._dots] == [3, 1]
     assert plot.span_y()[0] < -15 < 0 < plot.span_y()[1]
+
+
+def test_a_power_is_straight_on_two_logarithmic_axes(qtbot: QtBot) -> None:
+    sizes, values = [1.0, 4.0, 16.0, 256.0], [3.0, 6.0, 12.0, 48.0]
+    line = figure.Line("a", sizes, values)
+    plot = figure.FigurePlot(figure.Figure("t", "x", "y", (line,), logarithmic=True, logarithmic_across=True))
+    qtbot.addWidget(plot)
+    plot.resize(figure.SIZE)
+    plot.now()
+    x, y = plot.body.parts.curves[0].getData()
+    assert np.diff(y) / np.diff(x) == pytest.approx([0.5] * 3)
+    assert plot.span_x() == pytest.approx((-0.02 * np.log10(256), 1.02 * np.log10(256)))
 
 
 def test_one_point_and_equal_values_still_have_axes(qtbot: QtBot) -> None:
