@@ -82,8 +82,10 @@ def test_a_plan_ends_by_itself_and_not_at_the_limit_of_iterations(
     lane = run(session)[-1].lanes[0]
     assert lane.status in ("running", "paused")
     assert lane.message.startswith(f"{SO_FAR} join-graph")
+    assert "Trying join-graph of 2^11 entries, " in lane.message
     session.apply(Step(20))
     lane = run(session)[-1].lanes[0]
     assert lane.status == "converged"
     assert lane.message.startswith("Join-graph: ")
+    assert "Trying" not in lane.message
     assert ", error about 0." in lane.message

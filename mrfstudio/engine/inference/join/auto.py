@@ -89,12 +89,13 @@ class Auto(Budget, Algorithm):
 
     def words(self, state: State) -> str:
         assert isinstance(state, AutoState)
+        trying = f" Trying {state.trying}." if state.trying else ""
         if not state.picked:
-            return ""
+            return f"{SO_FAR} no answer.{trying}" if trying else ""
         error = f", error about {state.error:.2g}" if state.error > 0 else ""
         if state.stage == DONE or state.error == 0:
             return f"{state.picked[0].upper()}{state.picked[1:]}{error}."
-        return f"{SO_FAR} {state.picked}{error}."
+        return f"{SO_FAR} {state.picked}{error}.{trying}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,8 @@ class AutoState(State):
     moving: float = 1.0
     """… and that of the stage under way."""
     picked: str = ""
+    trying: str = ""
+    """The stage under way, in words."""
     log_z: float = 0.0
     log_z_kind: str = ""
 
@@ -242,7 +245,7 @@ def _begun(
         state = replace(state, stage=state.stage + 1)
         stage = stages.get(state.stage)
     if stage is not None and state.sweeps == 0:
-        state = replace(state, messages=stage.first(model, evidence))
+        state = replace(state, messages=stage.first(model, evidence), trying=stage.in_words)
     return state, stage
 
 
@@ -264,7 +267,7 @@ def _ended(state: AutoState) -> AutoState:
 def _onward(state: AutoState) -> AutoState:
     """On to the next stage."""
     ones = torch.ones_like(state.residual)
-    return replace(state, residual=ones, stage=state.stage + 1, sweeps=0, messages=state.messages[:0])
+    return replace(state, residual=ones, stage=state.stage + 1, sweeps=0, messages=state.messages[:0], trying="")
 
 
 def _finished(stage: Attempt, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:

@@ -110,6 +110,12 @@ class Attempt:
         """Seconds of all its iterations."""
         return self.laying + self.seconds * self.iterations
 
+    @property
+    def in_words(self) -> str:
+        """What is tried, and for how long."""
+        how = f" of 2^{self.algorithm.bits:.0f} entries" if isinstance(self.algorithm, JoinGraph) else ""
+        return f"{self.name}{how}, {'about' if self.whole >= 1 else 'less than'} {max(self.whole, 1):.0f} s"
+
     def first(self, model: FactorGraph, evidence: Evidence) -> Tensor:
         """The messages that it begins with; none where they are made as they are needed."""
         if self.exact:
