@@ -103,9 +103,9 @@ def _multiply_all(messages: Tensor, ready: Prepared, made: Products) -> None:
 
 
 def _no_products(messages: Tensor, ready: Prepared) -> Products:
-    """Room for the products of messages (directions, S, N); `log_weight` is 0."""
+    """Room for the products of messages (directions, S, N)."""
     within = recycled(messages.shape[1:], messages)
-    return Products(within, within.new_zeros((len(ready.clones), within.shape[1])))
+    return Products(within, within.new_empty((len(ready.clones), within.shape[1])))
 
 
 def blocks(shape: GridShape, states: int) -> list[slice]:
@@ -122,8 +122,9 @@ def _threads(messages: Tensor) -> int:
 
 
 def _multiply(messages: Tensor, ready: Prepared, within: Tensor, log_weight: Tensor) -> None:
-    """Write the product of messages (directions, S, n) to `within` (S, n) and add to `log_weight` (labels, n)."""
+    """Write the product of messages (directions, S, n) to `within` (S, n) and `log_weight` (labels, n)."""
     parts = within.split(ready.clones)
+    log_weight.zero_()
     torch.prod(messages[: ready.stride], 0, out=within)
     for some in messages[ready.stride :].split(ready.stride):
         for part, log in zip(parts, log_weight, strict=True):
