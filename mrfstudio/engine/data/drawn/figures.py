@@ -1,8 +1,9 @@
 """Figures from 6 to more than 100 pixels, drawn cleanly, noisily or by hand: what a person may draw on a canvas.
 
 Labels are those of border ownership: CONTOUR (the 4-neighbour dilation of the figure without the figure), OUT and IN.
-A ring's hole is OUT. A figure that the canvas cuts has no contour along the cut. A shaky line counts as contour
-where it touches the figure; a doubled line and an open stroke bound nothing and keep the label of their place.
+A ring's hole is OUT. A figure that the canvas cuts has no contour along the cut. All of a shaky line is contour, also
+where it meets itself, and what it encloses is IN, however little; a doubled line and an open stroke bound nothing and
+keep the label of their place.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from mrfstudio.engine.data.drawn.figure_drawing import (
     scene,
     several,
     shaken,
-    whole,
 )
 from mrfstudio.engine.data.drawn.sharp_figures import sharp_kind
 from mrfstudio.engine.data.pictures.border_noise import (
@@ -78,14 +78,11 @@ def seen_of(labels: Labels, draw: Draw, deletion: float, density: float) -> Labe
 
 def by_hand(drawn: FigureScene, draw: Draw, size: float, doubled: bool = True, gaps: int = 3) -> tuple[Labels, Labels]:
     """Labels and what is seen, of a pencil line that shakes, has gaps of up to 2 pixels, and is partly drawn twice."""
-    from scipy import ndimage  # later than the first picture of the window
-
     canvas = len(drawn.figure)
     outlines = shaken(drawn.outlines, draw, size)
     lines = np.logical_or.reduce([pixels_along(outline, canvas) for outline in outlines])
-    figure = whole(fill(outlines, canvas) & ~lines)
-    labels = labelled(figure)
-    labels[lines & ndimage.binary_dilation(figure, _EIGHT)] = CONTOUR
+    labels = labelled(fill(outlines, canvas) & ~lines)
+    labels[lines] = CONTOUR
     seen = lines.copy()
     for _ in range(int(draw.integers(0, gaps + 1))):
         cut_gap(seen, outlines, draw, int(draw.integers(1, 3)))

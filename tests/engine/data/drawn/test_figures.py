@@ -59,6 +59,19 @@ def test_a_pencil_line_bounds_the_figure_and_has_gaps() -> None:
     assert min((one == SEEN).sum() for one in gaps) < (noisy == SEEN).sum()
 
 
+def test_all_of_a_pencil_line_is_contour_and_what_it_encloses_is_inside() -> None:
+    """Small figures, whose shaky line often meets itself: no ink is left OUT, and a few enclosed pixels are IN."""
+    for seed in range(40):
+        draw = generator(seed)
+        drawn = scene("blob", draw, 9.0, 32)
+        labels, noisy = by_hand(drawn, draw, 9.0, doubled=False, gaps=0)
+        ink = noisy == SEEN
+        assert (labels[ink] == CONTOUR).all()
+        enclosed = ndimage.binary_fill_holes(ink) & ~ink
+        assert (labels[enclosed] == IN).mean() > 0.9 if enclosed.any() else not (labels == IN).any()
+        assert not (labels[~ndimage.binary_fill_holes(ink)] == IN).any()
+
+
 def test_hints_say_the_truth() -> None:
     labels = labelled(scene("star", generator(1), 50.0, 64).figure)
     hints = hints_for(labels, generator(2), (IN, OUT))
