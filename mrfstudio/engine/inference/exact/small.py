@@ -83,6 +83,8 @@ def _summed(picked: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
 def _spread(picked: Sequence[tuple[Floats, Scope]], scope: Scope, shape: tuple[int, ...]) -> Floats:
     """The same over a scope of which some variables are in none of the tables: all their states have that value."""
     known = {v for _, own in picked for v in own}
+    if known.issuperset(scope):
+        return _summed(picked, scope)
     found = _summed(picked, tuple(v for v in scope if v in known))
     places = [size if v in known else 1 for v, size in zip(scope, shape, strict=True)]
     return np.broadcast_to(found.reshape(places), shape)

@@ -100,7 +100,6 @@ class BeliefPropagationOnGraph(Kernel):
 
     def step(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Messages) -> Messages:
         require_possible(model, evidence)
-        local = model.local_potentials(evidence)
         if algorithm.schedule == "parallel":
             part = FactorMessages.of_graph(model)
             if algorithm.temperature == 1.0 and fits_flat(model, state.messages):
@@ -112,6 +111,8 @@ class BeliefPropagationOnGraph(Kernel):
                 proposal, residual = by_products(model, evidence, state.messages)
                 messages = damp(algorithm.damping, part, proposal, state.messages)
                 return Messages(state.iteration + 1, residual, messages)
+        local = model.local_potentials(evidence)
+        if algorithm.schedule == "parallel":
             totals, cavities = totals_and_cavities(model, local, state.messages)
             if model.has_zeros:
                 check_possible(model, totals)

@@ -76,6 +76,7 @@ class FlatLocal:
 
     weights: Floats
     span: float
+    zeros: bool
 
 
 def fits_flat(graph: FactorGraph, messages: Tensor) -> bool:
@@ -102,8 +103,7 @@ def by_flat(graph: FactorGraph, evidence: Evidence, messages: Tensor) -> tuple[T
     cavities = _with_zeros(flat, local, old, np.isneginf(logs)) if flat.zeros else _cavities(flat, local, old)
     if cavities is None:
         return None
-    few = len(flat.shapes) <= FEW_SHAPES and not flat.zeros and _within(flat, local, flat.faintest, len(flat.reach))
-    new = _by_shape(flat, cavities) if few else _messages(flat, cavities)
+    new = _by_shape(flat, cavities) if _divisible(flat, local) else _messages(flat, cavities)
     sums = np.bincount(flat.owner, new, flat.messages)
     if flat.zeros and not sums.min() > 0:
         return None
@@ -140,6 +140,13 @@ def _cavities(flat: FlatTables, local: FlatLocal, given: Floats) -> Floats | Non
 def _within(flat: FlatTables, local: FlatLocal, faintest: float, count: int) -> bool:
     """Whether a table times `count` cavities is a number still, where no message says less than e^-`faintest`."""
     return flat.span + count * (flat.degree * faintest + local.span) <= REACH
+
+
+def _divisible(flat: FlatTables, local: FlatLocal) -> bool:
+    """Whether `_by_shape` is quicker, and what it divides by is never zero."""
+    if len(flat.shapes) > FEW_SHAPES or flat.zeros or local.zeros:
+        return False
+    return _within(flat, local, flat.faintest, len(flat.reach))
 
 
 def _with_zeros(flat: FlatTables, local: FlatLocal, old: Floats, zero: NDArray[np.bool_]) -> Floats | None:
@@ -190,19 +197,20 @@ def _by_shape(flat: FlatTables, cavities: Floats) -> Floats:
         joint = shape.tables
         for start, stop, places in shape.axes:
             joint = joint * cavities[start:stop].reshape(places)
-        for start, stop, _ in shape.axes:  # axes in front of this one are summed over already
+        for place, (start, stop, _) in enumerate(shape.axes):
+            if place:  # axes in front of this one are summed over
+                joint = _summed(joint, 0)
             own = joint
             while own.ndim > 2:
                 own = _summed(own, 1)
             new[start:stop] = own.ravel()
-            joint = _summed(joint, 0)
     new /= cavities
     return new
 
 
 def _summed(joint: Floats, axis: int) -> Floats:
     """Σ over an axis, 0 or 1, of (…, n)."""
-    if joint.shape[axis] > 2:
+    if joint.shape[axis] != 2:
         return np.asarray(np.add.reduce(joint, axis))
     one, other = (joint[0], joint[1]) if axis == 0 else (joint[:, 0], joint[:, 1])
     return np.asarray(one + other)
@@ -284,4 +292,4 @@ def _local(graph: FactorGraph, flat: FlatTables, evidence: Evidence) -> FlatLoca
     blocks = [block - block.amax(-2, keepdim=True) for block in graph.packing.by_block(local.double())]
     logs = torch.cat([block.flatten() for block in blocks]).numpy()[flat.heard]
     finite = logs[np.isfinite(logs)]
-    return FlatLocal(np.exp(logs), -float(finite.min()) if len(finite) else 0.0)
+    return FlatLocal(np.exp(logs), -float(finite.min()) if len(finite) else 0.0, len(finite) < len(logs))
