@@ -81,7 +81,7 @@ def quickly(graph: Path | Sketch, evidence_path: Path | None, given: dict[str, A
     over = began + ANSWERED * timed.seconds
     try:
         with ending(lambda: timed.clocked and clock() > over, OutOfTime):
-            begun = looked_at(arrays, states, observed, budget)
+            begun = looked_at(arrays, states, observed, timed)
             result = _answer(arrays, begun, timed)
     except OutOfTime:
         return Quick(spent=clock() - began)
@@ -108,7 +108,7 @@ def looked_at(graph: GraphArrays, states: dict[int, int], observed: str, budget:
         said = observed_vectors(observed, graph.cardinalities, graph.labels, graph.names)
         local = [one + other for one, other in zip(local, said, strict=True)]
     problem = probed(reduced_tables(graph.cardinalities, local, graph.tables, graph.constant))
-    return Begun(problem, best_order(problem, budget.seed, budget.effort))
+    return Begun(problem, best_order(problem, budget.seed, budget.effort, budget.searched()))
 
 
 def _answer(graph: GraphArrays, begun: Begun, budget: Budget) -> dict[str, Any] | None:

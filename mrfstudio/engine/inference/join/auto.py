@@ -33,6 +33,7 @@ from mrfstudio.engine.inference.algorithm import (
     nothing_changed,
 )
 from mrfstudio.engine.inference.join.budget import ANSWERED, Budget, OutOfTime
+from mrfstudio.engine.inference.join.join_tree import JoinTree
 from mrfstudio.engine.inference.join.propagation import JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
 from mrfstudio.engine.protocol.frames import SO_FAR
@@ -41,7 +42,9 @@ from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.runtime.interruption import ending
 
 IN_TIME = 0.8
-"""Part of the time after which no stage goes on: marginals are still to be taken from it, and written."""
+"""Part of the time after which no stage goes on: marginals are still to be taken from it, and written …"""
+TREE_IN_TIME = 0.9
+"""… unless it is a tree, which ends with its marginals."""
 SETTLED = 1e-6
 UNKNOWN = -1.0
 CALM, WILD = 0.01, 0.1
@@ -138,7 +141,8 @@ def stages_of(algorithm: Auto, model: FactorGraph, evidence: Evidence) -> Stages
     """What to try, in order. The last stage is the best one that fits into the time."""
 
     def make() -> Stages:
-        return Stages(model, evidence, algorithm.seconds, algorithm.hoped, algorithm.seed, algorithm.effort)
+        seconds, counted, searched = algorithm.seconds, algorithm.hoped, algorithm.searched()
+        return Stages(model, evidence, seconds, counted, algorithm.seed, algorithm.effort, searched)
 
     return evidence.derived(model, f"stages {algorithm.seconds} {algorithm.seed} {algorithm.clock}", make)
 
@@ -223,10 +227,19 @@ class AutoOnGraph(Kernel):
 
 def _in_time(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AbstractContextManager[None]:
     """Ends what takes too long by the clock. Once something quick goes first, nothing does until it has an answer."""
-    if not algorithm.clocked or (not state.picked and stages_of(algorithm, model, evidence).hurried):
+    if not algorithm.clocked:
         return nullcontext()
-    until = state.began + (IN_TIME if state.picked else ANSWERED) * algorithm.seconds
-    return ending(lambda: algorithm.now() > until, OutOfTime)
+    stages = stages_of(algorithm, model, evidence)
+    if not state.picked and stages.hurried:
+        return nullcontext()
+
+    def over() -> bool:
+        left = (each for each in stages.made[state.stage :] if not _left_out(each, state))
+        under_way = next(left, None)
+        last = TREE_IN_TIME if under_way is not None and isinstance(under_way.algorithm, JoinTree) else IN_TIME
+        return algorithm.now() > state.began + (last if state.picked else ANSWERED) * algorithm.seconds
+
+    return ending(over, OutOfTime)
 
 
 def _hurried(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:
@@ -235,13 +248,17 @@ def _hurried(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: Aut
     return replace(state, iteration=state.iteration + 1, stage=0, sweeps=0, messages=state.messages[:0])
 
 
+def _left_out(stage: Attempt, state: AutoState) -> bool:
+    return stage.calming and state.swing < CALM
+
+
 def _begun(
     algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState
 ) -> tuple[AutoState, Attempt | None]:
     """The stage under way, with the messages that it begins with; None where nothing is left to try."""
     stages = stages_of(algorithm, model, evidence)
     stage = stages.get(state.stage)
-    while stage is not None and stage.calming and state.swing < CALM:
+    while stage is not None and _left_out(stage, state):
         state = replace(state, stage=state.stage + 1)
         stage = stages.get(state.stage)
     if stage is not None and state.sweeps == 0:

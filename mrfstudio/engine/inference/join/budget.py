@@ -40,8 +40,10 @@ MOST = 1.8e9
 """… and no more bytes than these."""
 HOPE = 3.0
 """How many times longer than counted a plan may take where a clock ends it anyway: most machines are that quick."""
+SEARCHED = 0.2
+"""Part of the time after which no further order is drawn, by a clock …"""
 ANSWERED = 0.3
-"""Part of the time after which something quick goes first, whatever is under way, by a clock."""
+"""… and after which something quick goes first, whatever is under way."""
 SEARCH = 4.0
 """Seconds of the whole in which elimination orders are looked for with the usual effort."""
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.monotonic, "processor": time.process_time}
@@ -82,6 +84,11 @@ class Budget(Parameters):
 
     def now(self) -> float:
         return CLOCKS[self.clock]() if self.clocked else 0.0
+
+    def searched(self) -> Callable[[], bool]:
+        """Whether orders have been looked for long enough, the time counted from when this is asked for."""
+        until = self.now() - self.spent + SEARCHED * self.seconds
+        return lambda: self.clocked and self.now() > until
 
     @property
     def hoped(self) -> float:

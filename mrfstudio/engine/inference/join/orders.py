@@ -61,15 +61,19 @@ class Order:
     entries: float
 
 
-def best_order(problem: Reduced, seed: int = 0, effort: float = 1.0) -> Order:
-    """The best of some draws; no more of them than needed, and `effort` times as many as usual."""
+def best_order(
+    problem: Reduced, seed: int = 0, effort: float = 1.0, enough: Callable[[], bool] = lambda: False
+) -> Order:
+    """The best of some draws; no more of them than needed, `effort` times as many as usual, and none any more once it
+    is `enough`.
+    """
     if len(problem.unary) > LARGE:
         variables, width, entries = smallest_first(problem)
         return Order(tuple(variables), width, entries)
     search = _Search(problem, random.Random(seed))
     search.begin()
     number = 0
-    while search.best is None or search.worth_another(number, effort):
+    while search.best is None or (search.worth_another(number, effort) and not enough()):
         if number == 1:
             search.along(_banded(search.near, search.left))
         elif number < FRESH:

@@ -9,7 +9,7 @@ order of elimination and back. On a join tree the first one is exact; larger clu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -76,10 +76,16 @@ def problem_of(graph: FactorGraph, evidence: Evidence) -> Reduced:
     return evidence.derived(graph, "reduced", make)
 
 
-def order_of(graph: FactorGraph, evidence: Evidence, seed: int, effort: float = 1.0) -> Order:
-    """The elimination order of that."""
+def order_of(
+    graph: FactorGraph,
+    evidence: Evidence,
+    seed: int,
+    effort: float = 1.0,
+    enough: Callable[[], bool] = lambda: False,
+) -> Order:
+    """The elimination order of that; the search for it ends where it is `enough`."""
     return evidence.derived(
-        graph, f"order {seed} {effort}", lambda: best_order(problem_of(graph, evidence), seed, effort)
+        graph, f"order {seed} {effort}", lambda: best_order(problem_of(graph, evidence), seed, effort, enough)
     )
 
 

@@ -141,14 +141,23 @@ class Attempt:
 class Stages:
     """The stages of one graph and its evidence, made one after the other as they are asked for.
 
-    `seconds` is the time there is, `counted` how much of it by counting: a clock ends what takes longer.
+    `seconds` is the time there is, `counted` how much of it by counting: a clock ends what takes longer. `searched`
+    says whether orders have been looked for long enough.
     """
 
     def __init__(
-        self, model: FactorGraph, evidence: Evidence, seconds: float, counted: float, seed: int, effort: float
+        self,
+        model: FactorGraph,
+        evidence: Evidence,
+        seconds: float,
+        counted: float,
+        seed: int,
+        effort: float,
+        searched: Callable[[], bool],
     ) -> None:
         self.model, self.evidence, self.seed, self.effort = model, evidence, seed, effort
         self.seconds, self.counted, self.left = seconds, counted, counted
+        self.searched = searched
         self.made: list[Attempt] = []
         self.hurried = False
         self.bits = FIRST
@@ -179,6 +188,7 @@ class Stages:
 
     def _exactly(self) -> None:
         """Whether an exact way fits; else, or before it, clusters are looked at."""
+        order_of(self.model, self.evidence, self.seed, self.effort, self.searched)
         most = most_for_exact(self.counted, self.seconds)
         self.best = exact_stage(self.model, self.evidence, self.seed, self.effort, most)
         if self.best is not None and (self.made or at_once(self.best.whole, self.seconds)):

@@ -17,6 +17,7 @@ from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.answers import FoundLoop, Suspect, Suspects, Tip, Trial
 from mrfstudio.engine.protocol.errors import StudioError
+from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.lanes import compatible, make_algorithm
 from mrfstudio.engine.workspaces.converge.messages import message_change
@@ -172,7 +173,7 @@ def tried(view: LaneView, tips: tuple[Tip, ...], limits: Limits, asked: bool = T
     """What each tip would do, found by doing it to a copy from the present messages, or anew where they do not fit.
 
     On a large graph nothing is tried that nobody asked for, and then with more time, but only what begins at once:
-    other algorithms may need longer than a trial before their first step.
+    other algorithms may need longer than a trial before their first step. What plans its own time is not tried.
     """
     large = view.model.variables + sum(group.count for group in view.model.groups) > LARGE
     if large and not asked:
@@ -182,6 +183,7 @@ def tried(view: LaneView, tips: tuple[Tip, ...], limits: Limits, asked: bool = T
         if not large or tip.algorithm in (view.algorithm.name, *AT_ONCE)
         else Trial(tip, False, 0, "not tried on so large a graph")
         for tip in tips
+        if not ALGORITHMS[tip.algorithm].staged
     )
 
 

@@ -11,7 +11,7 @@ import torch
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.exact.exact import Exact
-from mrfstudio.engine.inference.join import auto, budget, orders, stages
+from mrfstudio.engine.inference.join import auto, budget, join_tree, orders, stages
 from mrfstudio.engine.inference.join.auto import UNKNOWN, Auto, AutoState, expected_error, hellinger, plan
 from mrfstudio.engine.inference.join.large_orders import smallest_first
 from mrfstudio.engine.inference.join.orders import along, best_order
@@ -226,6 +226,55 @@ def test_something_quick_goes_first_where_looking_takes_too_long(monkeypatch: py
         if state.source == 0 and state.picked:
             assert state.picked.startswith("bp")
     assert state.picked.startswith("exact")  # there was time for it after all
+
+
+def test_no_further_order_is_drawn_once_it_is_enough() -> None:
+    graph = ising_grid(24, 24, seed=1)
+    problem = reduced(graph, graph.no_evidence())
+    asked: list[int] = []
+
+    def enough() -> bool:
+        asked.append(1)
+        return len(asked) > 1
+
+    first = best_order(problem, enough=lambda: True)
+    assert sorted(first.variables) == sorted(problem.unary)
+    assert best_order(problem, enough=enough).entries <= first.entries
+    assert len(asked) == 2
+
+
+def test_the_search_for_orders_has_a_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setitem(budget.CLOCKS, "wall", lambda: now[0])
+    ends, counted = Auto(clock="wall", seconds=20.0, spent=1.0).searched(), Auto(seconds=20.0).searched()
+    assert not ends()
+    now[0] = 99.0 + budget.SEARCHED * 20.0 + 0.01
+    assert ends()
+    assert not counted()
+
+
+@pytest.mark.parametrize(("part", "ended"), [(0.85, "exact"), (0.95, "bp")])
+def test_a_tree_may_go_on_for_longer_than_other_stages(
+    part: float, ended: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setitem(budget.CLOCKS, "wall", lambda: now[0])
+    monkeypatch.setattr(budget, "LOOKING", 1.0)
+    graph = ising_grid(12, 12, coupling=0.3, seed=3)
+    given, chosen = graph.no_evidence(), Auto(clock="wall")
+    state = chosen.init(graph, given)
+    while not state.picked:  # type: ignore[attr-defined]
+        state = chosen.step(graph, given, state)
+    solve = join_tree.solved
+
+    def late(*arguments: object, **options: object) -> object:
+        now[0] = part * chosen.seconds
+        return solve(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(join_tree, "solved", late)
+    while state.stage != auto.DONE:  # type: ignore[attr-defined]
+        state = chosen.step(graph, given, state)
+    assert state.picked.startswith(ended)  # type: ignore[attr-defined]
 
 
 def test_time_that_is_over_already_counts(monkeypatch: pytest.MonkeyPatch) -> None:
