@@ -47,7 +47,7 @@ class CutSet(Eliminating):
     """Parameters of conditioning."""
 
     name = "cut-set"
-    title = "HeldVariables-set conditioning"
+    title = "Cut-set conditioning"
     summary = "Exact, one joint state of a few variables after the other: what is left of the graph has small tables."
 
     bits: float = number(16.0, "Tables of what is left have at most 2 to this many entries.", low=2.0, high=34.0)

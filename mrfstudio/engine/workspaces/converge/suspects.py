@@ -17,7 +17,6 @@ from mrfstudio.engine.inference.algorithm import Algorithm, State
 from mrfstudio.engine.inference.run import Limits, run
 from mrfstudio.engine.protocol.answers import FoundLoop, Suspect, Suspects, Tip, Trial
 from mrfstudio.engine.protocol.errors import StudioError
-from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.runtime.device import to_host
 from mrfstudio.engine.session.lanes import compatible, make_algorithm
 from mrfstudio.engine.workspaces.converge.messages import message_change
@@ -183,7 +182,7 @@ def tried(view: LaneView, tips: tuple[Tip, ...], limits: Limits, asked: bool = T
         if not large or tip.algorithm in (view.algorithm.name, *AT_ONCE)
         else Trial(tip, False, 0, "not tried on so large a graph")
         for tip in tips
-        if not ALGORITHMS[tip.algorithm].staged
+        if not make_algorithm(tip.algorithm, {}).staged
     )
 
 
