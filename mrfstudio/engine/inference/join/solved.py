@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from mrfstudio.engine.inference.join.blocks import LARGE, LEAST
 from mrfstudio.engine.inference.join.clusters import Clusters, chained
 from mrfstudio.engine.inference.join.layout import Layout
+from mrfstudio.engine.inference.join.nests import LARGE, LEAST
 from mrfstudio.engine.inference.join.reduction import Floats, Impossible, Reduced, Scope
 from mrfstudio.engine.inference.join.sums import Place, Said, Sum, Sums
 from mrfstudio.engine.inference.join.tables import Axes

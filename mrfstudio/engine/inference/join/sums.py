@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mrfstudio.engine.inference.join.blocks import LEAST, Nest, Total, ends_of, nest, total_of
+from mrfstudio.engine.inference.join.blocks import Total, ends_of, total_of
+from mrfstudio.engine.inference.join.nests import LEAST, Nest, nest
 from mrfstudio.engine.inference.join.tables import (
     SPAN,
     Axes,

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from mrfstudio.engine.inference.join import blocks
-from mrfstudio.engine.inference.join.blocks import Nest, ends_of, nest, total_of
+from mrfstudio.engine.inference.join import blocks, nests
+from mrfstudio.engine.inference.join.blocks import ends_of, total_of
+from mrfstudio.engine.inference.join.nests import Nest, nest
 from mrfstudio.engine.inference.join.tables import Axes, Floats
 from mrfstudio.engine.runtime.interruption import Interrupted, interruptible
 
@@ -16,9 +17,9 @@ from mrfstudio.engine.runtime.interruption import Interrupted, interruptible
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of tests are small: blocks must be so too."""
-    monkeypatch.setattr(blocks, "LEAST", 1)
-    monkeypatch.setattr(blocks, "SHORTEST", 2)
-    monkeypatch.setattr(blocks, "CALL", 1.0)
+    monkeypatch.setattr(nests, "LEAST", 1)
+    monkeypatch.setattr(nests, "SHORTEST", 2)
+    monkeypatch.setattr(nests, "CALL", 1.0)
 
 
 def drawn(draw: np.random.Generator) -> tuple[Axes, list[int], int, list[Floats]]:
@@ -34,9 +35,9 @@ def drawn(draw: np.random.Generator) -> tuple[Axes, list[int], int, list[Floats]
 @pytest.mark.parametrize("seed", range(60))
 def test_random_sums_are_those_of_the_joint_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(seed)
-    monkeypatch.setattr(blocks, "BLOCK", int(draw.choice([4, 8, 32])))
-    monkeypatch.setattr(blocks, "LAID", int(draw.choice([4, 64, 10**6])))
-    monkeypatch.setattr(blocks, "SHARE", int(draw.choice([1, 16, 1000])))
+    monkeypatch.setattr(nests, "BLOCK", int(draw.choice([4, 8, 32])))
+    monkeypatch.setattr(nests, "LAID", int(draw.choice([4, 64, 10**6])))
+    monkeypatch.setattr(nests, "SHARE", int(draw.choice([1, 16, 1000])))
     planned = 0
     for _ in range(20):
         axes, masks, kept, tables = drawn(draw)
@@ -75,7 +76,7 @@ def test_the_block_lies_where_all_large_tables_have_their_axes_side_by_side() ->
 def test_short_blocks_are_left_to_other_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     axes = Axes((2,) * 10)
     assert nest(axes, [0b0101010101, 0b1111111111], 0b1010101010) is None  # no axis in all three
-    monkeypatch.setattr(blocks, "SHORTEST", 2**9)
+    monkeypatch.setattr(nests, "SHORTEST", 2**9)
     assert nest(axes, [(1 << 9) - 1], (1 << 10) - 2) is None
 
 

@@ -17,7 +17,7 @@ from mrfstudio.engine.graphs.factor_graph import FactorGraph
 from mrfstudio.engine.graphs.ising import ising_grid
 from mrfstudio.engine.inference.algorithm import Unsupported
 from mrfstudio.engine.inference.exact.exact import Exact
-from mrfstudio.engine.inference.join import blocks, clusters, solved, sums, walk
+from mrfstudio.engine.inference.join import clusters, nests, solved, sums, walk
 from mrfstudio.engine.inference.join.clusters import chained
 from mrfstudio.engine.inference.join.join_tree import JoinTree, tree_of
 from mrfstudio.engine.inference.join.solved import SolvedTree
@@ -34,10 +34,10 @@ def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Also with limits so low that small graphs take the ways of large ones."""
     if request.param == "as it is":
         return
-    for module in (blocks, solved, sums):
+    for module in (nests, solved, sums):
         monkeypatch.setattr(module, "LEAST", 4)
-    monkeypatch.setattr(blocks, "SHORTEST", 2)
-    monkeypatch.setattr(blocks, "CALL", 1.0)
+    monkeypatch.setattr(nests, "SHORTEST", 2)
+    monkeypatch.setattr(nests, "CALL", 1.0)
     monkeypatch.setattr(clusters, "CHAINED", 1.0)
     monkeypatch.setattr(walk, "LITTLE", 16)
     monkeypatch.setattr(walk, "SMALL", 2)
