@@ -100,14 +100,14 @@ class BeliefPropagationOnGraph(Kernel):
 
     def step(self, algorithm: BeliefPropagation, model: FactorGraph, evidence: Evidence, state: Messages) -> Messages:
         require_possible(model, evidence)
-        if algorithm.schedule == "parallel":
-            part = FactorMessages.of_graph(model)
-            if algorithm.temperature == 1.0 and fits_flat(model, state.messages):
+        part = FactorMessages.of_graph(model)
+        if algorithm.schedule == "parallel" and algorithm.temperature == 1.0:
+            if fits_flat(model, state.messages):
                 found = by_flat(model, evidence, state.messages)
                 if found is not None:
                     messages = damp(algorithm.damping, part, found[0], state.messages)
                     return Messages(state.iteration + 1, found[1], messages)
-            if algorithm.temperature == 1.0 and within_products(model):
+            if within_products(model):
                 proposal, residual = by_products(model, evidence, state.messages)
                 messages = damp(algorithm.damping, part, proposal, state.messages)
                 return Messages(state.iteration + 1, residual, messages)
