@@ -103,7 +103,7 @@ def by_flat(graph: FactorGraph, evidence: Evidence, messages: Tensor) -> tuple[T
     cavities = _with_zeros(flat, local, old, np.isneginf(logs)) if flat.zeros else _cavities(flat, local, old)
     if cavities is None:
         return None
-    new = _by_shape(flat, cavities) if _divisible(flat, local) else _messages(flat, cavities)
+    new = _by_shape(flat, cavities) if _divisible(flat, local, old) else _messages(flat, cavities)
     sums = np.bincount(flat.owner, new, flat.messages)
     if flat.zeros and not sums.min() > 0:
         return None
@@ -142,11 +142,13 @@ def _within(flat: FlatTables, local: FlatLocal, faintest: float, count: int) -> 
     return flat.span + count * (flat.degree * faintest + local.span) <= REACH
 
 
-def _divisible(flat: FlatTables, local: FlatLocal) -> bool:
-    """Whether `_by_shape` is quicker, and what it divides by is never zero."""
+def _divisible(flat: FlatTables, local: FlatLocal, given: Floats) -> bool:
+    """Whether `_by_shape` is quicker after messages (messages,), and what it divides by is never lost."""
     if len(flat.shapes) > FEW_SHAPES or flat.zeros or local.zeros:
         return False
-    return _within(flat, local, flat.faintest, len(flat.reach))
+    if not _within(flat, local, flat.faintest, len(flat.reach)):
+        return False
+    return bool(given[given.argmin()] > 0.99 * math.exp(-flat.faintest))  # a message that a person holds may say less
 
 
 def _with_zeros(flat: FlatTables, local: FlatLocal, old: Floats, zero: NDArray[np.bool_]) -> Floats | None:
