@@ -145,16 +145,19 @@ def test_every_message_is_made_at_most_twice(monkeypatch: pytest.MonkeyPatch) ->
     tree = tree_of(graph, graph.no_evidence(), 0, 1.0)
     assert len(tree.way.stay) < len(tree.way.order)
     made: list[int] = []
+    held: list[int] = []
 
     class Listening(SolvedTree):
         def collect(self, cluster: int, *, first: bool) -> None:
             made.append(cluster)
             super().collect(cluster, first=first)
+            held.append(sum(tree.way.sizes[each] for each in (*self.up, *self.down)))
 
     found = Listening(tree)
     assert sorted(set(made)) == sorted(tree.way.order)
     assert {cluster for cluster in made if made.count(cluster) > 1} <= set(tree.way.order) - tree.way.stay
     assert max(map(made.count, made)) == 2
+    assert max(held) <= tree.way.peak(tree.way.stay) < sum(tree.way.sizes)
     assert not found.up
     assert not found.down
 
