@@ -27,6 +27,12 @@ SMALLEST_REGION = 0.0005
 """Part of a picture from which on a region between lines is worth to be kept when it is made smaller."""
 WIDEST_PEN = 0.16
 """Part of a picture's longer side: what is wider is a filled figure."""
+PAPER_SIDE = 64
+"""Pixels on the longer side of a picture of the light on the paper."""
+UNEVEN = 0.15
+"""Part of the brightest paper that is missing where it is darkest, from which on light is uneven."""
+STEEPEST = 0.3
+"""What may be missing so within the width of the widest pen: more is no shade but a thing."""
 FRAME = 2  # labels of silhouettes come with one pixel of OUT on every side
 
 
@@ -42,13 +48,14 @@ def contour_picture(
 ) -> Picture:
     """Find contours in a file, or in grey levels (h, w) from 0 to 1.
 
+    Without a threshold, paper on which light falls off gradually is made even first (`evenly_lit`).
     `filled` says that the ink is a figure whose outline is meant, not a line, and None leaves that to be seen;
     `thin` makes lines one pixel wide, as models know them. The threshold is applied at the picture's own size, so
     that thin lines survive when it is made smaller. `longest` is the longer side that a larger picture is brought
     to; None takes the smallest that keeps every region apart.
     """
     grey = read_grey(source) if isinstance(source, str | os.PathLike) else np.asarray(source, np.float32)
-    found = to_contours(grey, ink, threshold)
+    found = to_contours(evenly_lit(grey) if threshold is None and ink != "light" else grey, ink, threshold)
     filled = looks_filled(found.seen) if filled is None else filled
     longest = fitting_side(found.seen) if longest is None else longest
     size = _fitted(grey.shape, longest - FRAME if filled else longest)
@@ -64,6 +71,25 @@ def contour_picture(
     title = Path(source).name if isinstance(source, str | os.PathLike) else name
     full_size = (int(grey.shape[0]), int(grey.shape[1]))
     return Picture(title, observed, truth, small, found.ink or "dark", found.threshold, full_size)
+
+
+def evenly_lit(grey: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Grey levels (h, w) beside those of the paper around them, where its light is uneven and changes gradually.
+
+    The paper is what is left when everything dark that is narrower than the widest pen is covered by what is beside it.
+    """
+    from PIL import Image
+    from scipy import ndimage  # later than the first picture of the window
+
+    small = shrunk(grey, _fitted(grey.shape, PAPER_SIDE))
+    pen = max(3, round(WIDEST_PEN * max(small.shape)))
+    paper = ndimage.gaussian_filter(ndimage.grey_closing(small, pen), 1.0)
+    steep = ndimage.maximum_filter(paper, pen) - ndimage.minimum_filter(paper, pen)
+    brightest = float(paper.max())
+    if np.ptp(paper) < UNEVEN * brightest or steep.max() > STEEPEST * brightest or paper.min() <= 0:
+        return grey
+    light = Image.fromarray(paper.astype(np.float32)).resize(grey.shape[::-1], Image.Resampling.BILINEAR)
+    return np.clip(grey / np.asarray(light), 0, 1)
 
 
 def looks_filled(ink: NDArray[np.bool_]) -> bool:

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from mrfstudio.engine.workspaces.segment.pictures import SIDES, contour_picture, fitting_side, looks_filled, shrunk
+from mrfstudio.engine.workspaces.segment.pictures import (
+    SIDES,
+    contour_picture,
+    evenly_lit,
+    fitting_side,
+    looks_filled,
+    shrunk,
+)
 
 
 def boxes(side: int, count: int, line: int) -> np.ndarray:
@@ -72,3 +79,28 @@ def test_a_disc_is_a_filled_figure_and_a_ring_of_a_pen_is_lines(side: int) -> No
     assert found.truth is not None
     assert set(found.truth[found.observed == 0]) == {0}  # its outline, not the bones of it
     assert contour_picture(np.where(ring, 0.0, 1.0), longest=None, filled=None, thin=True).truth is None
+
+
+def in_shade(side: int = 400) -> np.ndarray:
+    """Light on a sheet (side, side) that falls to less than half from right to left, and a little downwards."""
+    row, column = np.indices((side, side)) / side
+    return ((0.42 + 0.5 * column) * (1 - 0.2 * row)).astype(np.float32)
+
+
+def test_lines_on_paper_in_uneven_light_are_found_and_the_shade_is_not() -> None:
+    ink = boxes(400, 2, 6)
+    drawn = np.where(ink, 0.35, 1.0).astype(np.float32)
+    noise = np.random.default_rng(0).normal(0, 0.01, drawn.shape).astype(np.float32)
+    picture = contour_picture(np.clip(drawn * in_shade() + noise, 0, 1), filled=None, longest=400)
+    assert picture.truth is None  # the dark half is no filled figure
+    assert ((picture.observed == 0) == ink).mean() > 0.99
+    assert ndimage.label(picture.observed)[1] == 5
+    half = contour_picture(in_shade(), filled=False, longest=400, threshold=0.5)
+    assert np.array_equal(half.observed == 0, in_shade() <= 0.5)  # a threshold that is given is the picture's own
+
+
+def test_paper_in_even_light_filled_figures_and_light_lines_stay_as_they_are() -> None:
+    y, x = np.indices((400, 400))
+    figure = np.where(np.hypot(y - 200, x - 200) < 120, 0.1, 0.9).astype(np.float32)
+    for grey in (np.where(boxes(400, 3, 5), 0.0, 1.0), figure, 1 - np.where(boxes(400, 3, 5), 0.1, 1.0)):
+        np.testing.assert_array_equal(evenly_lit(grey.astype(np.float32)), grey.astype(np.float32))
