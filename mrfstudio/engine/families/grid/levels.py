@@ -10,7 +10,8 @@ need hundreds of iterations to cross a large canvas crosses a small copy of it i
        What lies on both their other sides is the same, so they are left out, and what lies between them is decided
        on the finer canvas alone;
     3. up: `ITERATIONS` on the smallest copy; where it says IN and the next finer one says OUT, or the other way
-       round, the finer one takes over its messages, each repeated to four pixels; and so on up to the canvas itself.
+       round, the finer one takes over its messages, each repeated to four pixels. Regions that lines say lie on the
+       other side of them are turned (`regions`); and so on up to the canvas itself.
 
 A second pass follows after some iterations on the canvas, because what is inside says which contours are meant: it is
 cleaned better then. Some more iterations on the canvas end them; a canvas too small for copies has those alone.
@@ -25,15 +26,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import max_pool2d, pad
 
-from mrfstudio.engine.data.pictures.border_noise import CONTOUR
+from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
 from mrfstudio.engine.families.contours import SEEN, UNSEEN
 from mrfstudio.engine.families.grid.kernel import run_messages
+from mrfstudio.engine.families.grid.regions import agreed
 from mrfstudio.engine.families.grid.shape import GridShape
 from mrfstudio.engine.families.grid.steps import SHARED, label_beliefs, prepared_for, products, run
+from mrfstudio.engine.runtime.device import from_host, to_host
 from mrfstudio.engine.runtime.recycling import recycled
 
 if TYPE_CHECKING:
@@ -62,6 +66,8 @@ AT_REST = 1e-3
 """The change of a message's entry, as a probability, below which the rest of such iterations is left out."""
 NARROW = 3
 """Pixels between two lines from which on both stay apart when the canvas is halved."""
+_CERTAIN = 1e4  # nats that stand for certainty: inf - inf has no value
+_ELSEWHERE = 1e-3  # first messages of turned regions for states of other labels, beside 1
 _SAME = 1e-3  # nats: evidence that differs by less from what the emission gives is the emission's
 
 
@@ -218,13 +224,33 @@ def iterated(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: in
 def taken_over(model: GridMRF, fine: LevelMessages, coarse: LevelMessages, shape: GridShape) -> Tensor:
     """Messages (directions, S, N) of the finer level, the coarser ones where both disagree on inside and outside.
 
-    In narrow places the finer level knows better: its copy lacks their lines.
+    In narrow places the finer level knows better: its copy lacks their lines. Regions that are turned then get messages
+    in which their new label rules.
     """
     mine = label_beliefs_at(model, fine).argmax(0)
     theirs = doubled(label_beliefs_at(model, coarse).argmax(0), shape)
     _, between = narrow_places(model, fine, shape)
     differ = (mine != CONTOUR) & (theirs != CONTOUR) & (mine != theirs) & ~between.reshape(-1)
-    return with_doubled(fine.messages, coarse.messages, differ, shape)
+    joined, labels = with_doubled(fine.messages, coarse.messages, differ, shape), torch.where(differ, theirs, mine)
+    size = shape.batch, shape.height, shape.width
+    pictures = zip(to_host(labels.reshape(size)), to_host(hints_of(model, fine.labels).reshape(size)), strict=True)
+    found = from_host(np.stack([agreed(*picture) for picture in pictures])).to(labels).reshape(-1)
+    turned = found != labels
+    if turned.any():
+        states = model.label_of_state[:, None] == found[turned]
+        ruling = torch.where(states, 1.0, _ELSEWHERE).to(joined)
+        joined[:, :, turned] = ruling / ruling.mean(0)
+        for direction in range(shape.connectivity):
+            shape.fill_border(joined[direction], direction, 1.0)
+    return joined
+
+
+def hints_of(model: GridMRF, labels: Tensor) -> Tensor:
+    """Nats for IN beside OUT, (N,), of evidence (labels, N) that a picture alone does not give."""
+    given = labels.clamp_min(-_CERTAIN)
+    table = model.log_emission.to(labels.dtype)[..., None]
+    plain = ((given - table).abs() < _SAME).all(1).any(0)
+    return torch.where(plain, 0.0, given[IN] - given[OUT])
 
 
 def with_doubled(fine: Tensor, coarse: Tensor, chosen: Tensor, shape: GridShape) -> Tensor:

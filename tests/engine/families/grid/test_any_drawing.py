@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
-from mrfstudio.engine.data.drawn.drawing import circle_angles, dense, fill, polar
+from mrfstudio.engine.data.drawn.drawing import Points, circle_angles, dense, fill, polar
 from mrfstudio.engine.data.drawn.figure_drawing import any_kind, scene
 from mrfstudio.engine.data.drawn.figures import DENSITY, NO_HINT, labelled, seen_of
 from mrfstudio.engine.data.pictures.border_noise import CONTOUR, IN, OUT
@@ -100,6 +101,23 @@ def test_a_thin_v_is_filled_and_its_hollow_is_not(model: GridMRF) -> None:
     found = inside(model, model.evidence_from_image(drawn(labels)))
     assert overlap(found, labels) > 0.98
     assert not found[8:60, 48:80].any()
+
+
+def spiral_outline() -> list[Points]:
+    """A band of seven pixels in three and a half turns, seven pixels between them."""
+    angle = np.linspace(0, 7 * math.pi, 210)
+    middle, way = 4 + 7 * angle / math.pi, np.stack([np.cos(angle), np.sin(angle)], -1)
+    return [np.concatenate([64 + (middle + 3.5)[:, None] * way, (64 + (middle - 3.5)[:, None] * way)[::-1]])]
+
+
+def ring_outlines() -> list[Points]:
+    return [(polar(0.5, circle_angles(256)) - 0.5) * size + 64 for size in (100, 70, 40)]
+
+
+@pytest.mark.parametrize("outlines", [spiral_outline, ring_outlines])
+def test_what_smaller_copies_merge_is_filled(model: GridMRF, outlines: Callable[[], list[Points]]) -> None:
+    labels = labelled(fill(outlines(), 128))
+    assert overlap(inside(model, model.evidence_from_image(drawn(labels))), labels) > 0.98
 
 
 def test_iterations_after_the_answer_change_nothing(model: GridMRF) -> None:
