@@ -330,6 +330,7 @@ def _products(model: GridMRF, messages: Tensor) -> Products:
 
 
 def _remember(model: GridMRF, messages: Tensor, made: Products) -> None:
+    """The product of messages (directions, S, N) is known."""
     with _recent_lock:
         _recent[id(messages)] = ref(messages), model.weights._version, made
         _recent.move_to_end(id(messages))
