@@ -396,9 +396,10 @@ SUMMARY = (
     "Fills what people draw: figures of 6 to 200 pixels on canvases up to 256×256, lines with small gaps, rings and "
     "nested figures, clean or with the digits' noise: a fifth of the contour missing and short edges all over, which "
     "have a probability of their own. Smaller copies of the canvas are asked first (`start coarse`), with walls "
-    "between IN and OUT that yield; then they hold. What it fills worst are deep bays with a narrow mouth, such as a "
-    "comb's, tight spirals, and figures of 8 to 16 pixels that a shaky hand drew; digits keep `grid-border-64`. Its "
-    "labels were weighed and its walls made to hold after training; validation scores are from before."
+    "between IN and OUT that yield; then they hold. Combs, spirals and rings are filled as their lines say. What it "
+    "fills worst are noisy figures of 8 to 16 pixels, and bays between thick lines of a drawing by hand, which it "
+    "takes for a part of the figure; digits keep `grid-border-64`. Its labels were weighed and its walls made to hold "
+    "after training; validation scores are from before."
 )
 DOUBT_ITERATIONS = 105
 CANVASES = (30, 64, 96, 128)
