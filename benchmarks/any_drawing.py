@@ -397,9 +397,9 @@ SUMMARY = (
     "nested figures, clean or with the digits' noise: a fifth of the contour missing and short edges all over, which "
     "have a probability of their own. Smaller copies of the canvas are asked first (`start coarse`), with walls "
     "between IN and OUT that yield; then they hold. Combs, spirals and rings are filled as their lines say. What it "
-    "fills worst are noisy figures of 8 to 16 pixels, and bays between thick lines of a drawing by hand, which it "
-    "takes for a part of the figure; digits keep `grid-border-64`. Its labels were weighed and its walls made to hold "
-    "after training; validation scores are from before."
+    "fills worst are noisy figures of 8 to 16 pixels, many teeth or bays of one to three pixels side by side, and bays "
+    "between thick lines of a drawing by hand; digits keep `grid-border-64`. Its labels were weighed and its walls "
+    "made to hold after training; validation scores are from before."
 )
 DOUBT_ITERATIONS = 105
 CANVASES = (30, 64, 96, 128)
