@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 _asked: ContextVar[Callable[[], bool] | None] = ContextVar("asked", default=None)
+_told: ContextVar[Callable[[float], None] | None] = ContextVar("told", default=None)
 
 
 class Interrupted(Exception):
@@ -60,3 +61,20 @@ def asked_to_stop() -> bool:
     """Whether `stop_if_interrupted` would stop: for work that first has to gather what it has done."""
     asked = _asked.get()
     return asked is not None and asked()
+
+
+@contextmanager
+def followed(told: Callable[[float], None]) -> Iterator[None]:
+    """Let `told` hear from the work within what part of it is done, from 0 to 1; by raising it ends that work."""
+    token = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def tell(part: float) -> None:
+    """What part of the work is done, for whoever follows it."""
+    told = _told.get()
+    if told is not None:
+        told(part)

@@ -32,14 +32,14 @@ from mrfstudio.engine.inference.algorithm import (
     kernel,
     nothing_changed,
 )
-from mrfstudio.engine.inference.join.budget import ANSWERED, Budget, OutOfTime
+from mrfstudio.engine.inference.join.budget import ANSWERED, Budget, OutOfTime, TooSlow, too_slow
 from mrfstudio.engine.inference.join.join_tree import JoinTree
 from mrfstudio.engine.inference.join.propagation import JoinGraph
 from mrfstudio.engine.inference.join.stages import ENOUGH, Attempt, Carried, Stages
 from mrfstudio.engine.protocol.frames import SO_FAR
 from mrfstudio.engine.registry import ALGORITHMS
 from mrfstudio.engine.runtime.device import to_host
-from mrfstudio.engine.runtime.interruption import ending
+from mrfstudio.engine.runtime.interruption import ending, followed
 
 IN_TIME = 0.8
 """Part of the time after which no stage goes on: marginals are still to be taken from it, and written …"""
@@ -183,7 +183,12 @@ class AutoOnGraph(Kernel):
                 state, stage = _begun(algorithm, model, evidence, state)
                 if stage is None:  # everything that fits into the time was done
                     return _ended(state)
-                inner = stage.step(model, evidence, _inner(stage, state))
+                with _watched(algorithm, stage, state):
+                    inner = stage.step(model, evidence, _inner(stage, state))
+        except TooSlow:
+            left = state.began + IN_TIME * algorithm.seconds - algorithm.now()
+            stages_of(algorithm, model, evidence).give_up(left)
+            return _onward(replace(state, iteration=state.iteration + 1))
         except Unsupported:  # it turned out larger than it looked
             return _onward(replace(state, iteration=state.iteration + 1))
         except OutOfTime:
@@ -240,6 +245,20 @@ def _in_time(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: Aut
         return algorithm.now() > state.began + (last if state.picked else ANSWERED) * algorithm.seconds
 
     return ending(over, OutOfTime)
+
+
+def _watched(algorithm: Auto, stage: Attempt, state: AutoState) -> AbstractContextManager[None]:
+    """Gives up a tree that will not end in its time, while there still is time for something else."""
+    if not algorithm.clocked or not isinstance(stage.algorithm, JoinTree):
+        return nullcontext()
+    begun, end = algorithm.now(), state.began + TREE_IN_TIME * algorithm.seconds
+
+    def told(part: float) -> None:
+        now = algorithm.now()
+        if too_slow(part, now - begun, end - now, algorithm.seconds):
+            raise TooSlow
+
+    return followed(told)
 
 
 def _hurried(algorithm: Auto, model: FactorGraph, evidence: Evidence, state: AutoState) -> AutoState:

@@ -21,7 +21,7 @@ from mrfstudio.engine.runtime.memory import available_bytes
 RATE = 6.0e7
 """Table entries that join graphs touch in a second, at least …"""
 TREE_RATE = 1.5e8
-"""… and join trees, which take no fresh memory for most of them."""
+"""… and join trees, which take no fresh memory for most of them. Two quick cores touch 5e8."""
 MESSAGE = 5e-5
 """Seconds that the bookkeeping of one message takes …"""
 LOOKING = 2e-4
@@ -29,14 +29,23 @@ LOOKING = 2e-4
 WIDEST = 32.0
 """Bits of a cluster beyond which an exact way is not looked at: what is made of it may be smaller."""
 SURE = 1.25
-"""Times of the whole time that an exact stage may take as counted: one that is ended by the clock leaves nothing."""
+"""Times of the whole time that an exact stage may take as counted: one that is ended by the clock leaves nothing …"""
+TREE_SURE = 1.6
+"""… and a tree, which is given up where it is too slow …"""
+WATCHED = 0.15
+"""… after this part of the time …"""
+SLOWER = 2.0
+"""… where at its pace it would take so many times longer than what is left: it becomes up to twice as quick on its way,
+once its memory is there."""
 QUICK = 1.0
 """Seconds that an exact stage may take without a quicker answer in front of it …"""
 BEFORE = 0.1
 """… for which this part of the time is used."""
 SHARE = 0.25
-"""Part of the free memory that a join graph may take; a tree, which keeps its messages once, takes twice as much …"""
+"""Part of the free memory that a join graph may take …"""
 MOST = 1.8e9
+"""… and no more bytes than these; a tree, which keeps its messages once, may take twice that part …"""
+TREE_MOST = 6.5e9
 """… and no more bytes than these."""
 HOPE = 3.0
 """How many times longer than counted a plan may take where a clock ends it anyway: most machines are that quick."""
@@ -56,6 +65,10 @@ def clock_of(given: Mapping[str, Any]) -> Callable[[], float]:
 
 class OutOfTime(Exception):
     """The time was over before a stage was found, or had ended."""
+
+
+class TooSlow(Exception):
+    """A tree will not end in its time."""
 
 
 class Budget(Parameters):
@@ -111,14 +124,29 @@ def most_for_exact(counted: float, seconds: float) -> float:
     return min(counted, SURE * seconds)
 
 
+def most_for_a_tree(counted: float, seconds: float) -> float:
+    """Seconds that a join tree may take as counted."""
+    return min(counted, TREE_SURE * seconds)
+
+
 def at_once(whole: float, seconds: float) -> bool:
     """Whether an exact stage is so short that nothing quicker needs to go first."""
     return whole <= min(QUICK, seconds / 10)
 
 
-def allowed(share: float) -> float:
-    """Bytes that may be taken."""
-    return min(share * available_bytes(), MOST)
+def allowed() -> float:
+    """Bytes that a join graph may take."""
+    return min(SHARE * available_bytes(), MOST)
+
+
+def allowed_for_trees() -> float:
+    """Bytes that a tree may take."""
+    return min(2 * SHARE * available_bytes(), TREE_MOST)
+
+
+def too_slow(part: float, taken: float, left: float, seconds: float) -> bool:
+    """Whether work of which this part is done after `taken` seconds will not fit into what is left of the time."""
+    return taken > WATCHED * seconds and taken * (1 - part) > SLOWER * left * part
 
 
 def seconds_of(layout: Layout) -> float:
@@ -152,5 +180,5 @@ class Begun:
             return None
         tree = JunctionTree(self.problem, whole_buckets(self.problem, self.order))
         needed = tree_seconds(tree)
-        fits = needed <= most_for_exact(budget.hoped, budget.seconds) and tree.memory <= allowed(2 * SHARE)
+        fits = needed <= most_for_exact(budget.hoped, budget.seconds) and tree.memory <= allowed_for_trees()
         return tree if fits and at_once(needed, budget.seconds) else None

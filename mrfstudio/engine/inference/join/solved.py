@@ -20,7 +20,7 @@ from mrfstudio.engine.inference.join.reduction import Floats, Impossible, Reduce
 from mrfstudio.engine.inference.join.sums import Place, Said, Sum, Sums
 from mrfstudio.engine.inference.join.tables import Axes
 from mrfstudio.engine.inference.join.walk import Walk, Walker
-from mrfstudio.engine.runtime.interruption import stop_if_interrupted
+from mrfstudio.engine.runtime.interruption import stop_if_interrupted, tell
 
 AGAIN = 2**16
 """Entries of a message whose memory is used again."""
@@ -165,7 +165,7 @@ class SolvedTree(Walker):
         self.log_z = tree.problem.constant
         self.marginals: dict[int, Floats] = {}
         self.factors: dict[Scope, Floats] = {}
-        self.spare = _Spare()
+        self.spare, self.done = _Spare(), 0.0
         self.up: dict[int, Said] = {}
         self.down: dict[int, Said] = {}
         self.walk()
@@ -188,8 +188,13 @@ class SolvedTree(Walker):
         if said is None:
             raise Impossible(self.tree.clusters.scopes[cluster][0])
         self.up[cluster] = said
+        self._tell(plan.work)
         if first:
             self.log_z += said.taken + self.tree.layout.nodes[cluster].scale
+
+    def _tell(self, work: float) -> None:
+        self.done += work
+        tell(min(self.done / max(self.tree.work, 1.0), 1.0))  # more where factors are asked for
 
     def forget(self, child: int) -> None:
         self.spare.give(self.up.pop(child).values)
@@ -199,12 +204,14 @@ class SolvedTree(Walker):
         tree, place = self.tree, self.tree.places[cluster]
         heard, children = self._heard(cluster), self.way.children[cluster]
         sums = self.reading[cluster].of(heard, self.threads)
+        self._tell(self.reading[cluster].work)
         if sums is None:
             raise Impossible(tree.clusters.scopes[cluster][0])
         for number, child in enumerate(children):
             if child in tree.distributing:
                 out = self.spare.take(self.way.sizes[child])
                 said = place.said(tree.distributing[child], heard, out, self.threads, without=number)
+                self._tell(tree.distributing[child].work)
             else:
                 said = without(sums[place.ways[number]], heard[number])
             if said is None:
@@ -227,6 +234,7 @@ class SolvedTree(Walker):
         """Variables of what a cluster and its parent say to each other."""
         shared = self.tree.shared[child]
         sums = self.tree.between[child].of([self.up[child], self.down[child]], self.threads)
+        self._tell(self.tree.between[child].work)
         if sums is None:
             raise Impossible(shared[0])
         for v in self.tree.on_edges[child]:

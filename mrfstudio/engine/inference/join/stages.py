@@ -25,11 +25,12 @@ from mrfstudio.engine.inference.join.budget import (
     BEFORE,
     BY_TREE,
     RATE,
-    SHARE,
     WIDEST,
     allowed,
+    allowed_for_trees,
     at_once,
     looks_long,
+    most_for_a_tree,
     most_for_exact,
     seconds_of,
     tree_seconds,
@@ -181,6 +182,11 @@ class Stages:
         self._quickly()
         self.made += later
 
+    def give_up(self, left: float) -> None:
+        """The tree is too slow: larger clusters in what is left, with as much hope as there was for all of the time."""
+        self.best, self.left = None, left * self.counted / self.seconds
+        self.open = [self._sparsely, self._larger]
+
     def _quickly(self) -> None:
         """An answer in any case, and a calmer one."""
         for stage in quick_stages(self.model, BEFORE * self.seconds):
@@ -189,8 +195,8 @@ class Stages:
     def _exactly(self) -> None:
         """Whether an exact way fits; else, or before it, clusters are looked at."""
         order_of(self.model, self.evidence, self.seed, self.effort, self.searched)
-        most = most_for_exact(self.counted, self.seconds)
-        self.best = exact_stage(self.model, self.evidence, self.seed, self.effort, most)
+        most, tree = most_for_exact(self.counted, self.seconds), most_for_a_tree(self.counted, self.seconds)
+        self.best = exact_stage(self.model, self.evidence, self.seed, self.effort, most, tree)
         if self.best is not None and (self.made or at_once(self.best.whole, self.seconds)):
             self.made.append(self.best)
             return
@@ -234,10 +240,11 @@ class Stages:
         not take much longer either: where bookkeeping takes the time, larger tables cost nothing.
         """
         following = self._growing()
-        while self.made and self.bits + GROWTH <= LARGEST and following.whole <= ALIKE * self.made[-1].whole:
+        before = max((stage.whole for stage in self.made[-1:] if not stage.exact), default=0.0)
+        while before and self.bits + GROWTH <= LARGEST and following.whole <= ALIKE * before:
             self.bits += GROWTH
             larger = self._growing()
-            if larger.whole > ALIKE * self.made[-1].whole or not self._fits(larger):
+            if larger.whole > ALIKE * before or not self._fits(larger):
                 self.bits -= GROWTH
                 return following
             following = larger
@@ -258,20 +265,24 @@ class Stages:
 
     def _fits(self, stage: Attempt) -> bool:
         assert isinstance(stage.algorithm, JoinGraph)
-        return layout_of(self.model, self.evidence, stage.algorithm).memory <= allowed(SHARE)
+        return layout_of(self.model, self.evidence, stage.algorithm).memory <= allowed()
 
 
-def exact_stage(model: FactorGraph, evidence: Evidence, seed: int, effort: float, seconds: float) -> Attempt | None:
-    """A join tree, if one fits into the time; with variables held where it does not fit into memory otherwise."""
+def exact_stage(
+    model: FactorGraph, evidence: Evidence, seed: int, effort: float, seconds: float, for_a_tree: float
+) -> Attempt | None:
+    """A join tree, if one fits into the seconds for it; with variables held where it does not fit into memory otherwise,
+    if that fits into the seconds.
+    """
     order = order_of(model, evidence, seed, effort)
     if order.width > WIDEST:
         return None
     chosen = JoinTree(gigabytes=ANY, seed=seed, effort=effort)
     tree = tree_of(model, evidence, seed, effort)
     needed = tree_seconds(tree)
-    if needed > seconds:
+    if needed > for_a_tree:
         return None
-    if tree.memory > allowed(2 * SHARE):
+    if tree.memory > allowed_for_trees():
         return cut_stage(model, evidence, order, chosen, seconds)
     return Attempt(chosen, Answered, needed, 1, why_tree(order), exact=True)
 
@@ -288,7 +299,7 @@ def cut_stage(model: FactorGraph, evidence: Evidence, order: Order, tree: JoinTr
         needed = tree_seconds(part)
         if needed * cut.assignments > seconds:
             return None
-        if part.memory <= allowed(2 * SHARE):
+        if part.memory <= allowed_for_trees():
             why = f"with {len(cut.variables)} variables held at each of their states its tables fit into memory"
             return Attempt(chosen, Conditioned, needed, cut.assignments, why, exact=True)
     return None

@@ -18,6 +18,7 @@ from mrfstudio.engine.inference.join.orders import along, best_order
 from mrfstudio.engine.inference.join.reduction import reduced
 from mrfstudio.engine.inference.join.tables import MANY, Axes, contraction
 from mrfstudio.engine.inference.run import Limits, run
+from mrfstudio.engine.runtime.interruption import followed
 
 
 def complete_bipartite(side: int, coupling: float = 0.1) -> FactorGraph:
@@ -272,9 +273,38 @@ def test_a_tree_may_go_on_for_longer_than_other_stages(
         return solve(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(join_tree, "solved", late)
+    monkeypatch.setattr(auto, "too_slow", lambda *_: False)  # only where the time ends is asked here
     while state.stage != auto.DONE:  # type: ignore[attr-defined]
         state = chosen.step(graph, given, state)
     assert state.picked.startswith(ended)  # type: ignore[attr-defined]
+
+
+def test_a_tree_that_is_too_slow_is_given_up_for_larger_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "LARGEST", 11.0)
+    graph, chosen = ising_grid(12, 12, seed=2), Auto(seconds=30.0, clock="processor")
+    exactly = run(chosen, graph, graph.no_evidence(), Limits(200))
+    monkeypatch.setattr(auto, "too_slow", lambda *_: True)
+    graph = ising_grid(12, 12, seed=2)
+    state = run(chosen, graph, graph.no_evidence(), Limits(200)).state
+    assert exactly.state.picked.startswith("exact")
+    assert state.picked.startswith("join-graph")
+    assert state.error > 0
+    assert hellinger(graph, state.answer, exactly.state.answer) < 0.1
+
+
+def test_a_tree_says_how_far_it_is() -> None:
+    graph, parts = ising_grid(6, 6, seed=1), list[float]()
+    with followed(parts.append):
+        run(join_tree.JoinTree(), graph, graph.no_evidence(), Limits(1))
+    assert parts == sorted(parts)
+    assert parts[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("part", "taken", "slow"), [(0.01, 2.5, False), (0.01, 4.0, True), (0.5, 9.0, False), (0.2, 5.0, False)]
+)
+def test_what_will_not_end_in_its_time_is_known_early(part: float, taken: float, slow: bool) -> None:
+    assert budget.too_slow(part, taken, 18.0 - taken, 20.0) == slow
 
 
 def test_time_that_is_over_already_counts(monkeypatch: pytest.MonkeyPatch) -> None:
