@@ -271,7 +271,7 @@ class Stages:
 def exact_stage(
     model: FactorGraph, evidence: Evidence, seed: int, effort: float, seconds: float, for_a_tree: float
 ) -> Attempt | None:
-    """A join tree, if one fits into the seconds for it; with variables held where it does not fit into memory otherwise,
+    """A join tree, if it fits into the seconds for it; with variables held where it does not fit into memory otherwise,
     if that fits into the seconds.
     """
     order = order_of(model, evidence, seed, effort)
