@@ -70,6 +70,11 @@ class State:
         """Whether its step prepared a start: residuals of such steps do not compare with each other."""
         return False
 
+    @property
+    def steadied(self) -> bool:
+        """Whether messages that swing are held back in it: a residual that stays does not mean that it diverges."""
+        return False
+
 
 @dataclass(frozen=True)
 class LogPartition:

@@ -17,6 +17,8 @@ Ending = Literal["converged", "iteration limit", "end of the plan", "not finite"
 """A plan ends by itself, with whatever it has: its messages may still move."""
 
 
+HELD_BACK = "Some messages swing to and fro and are held back; labels hardly change any more."
+
 RESTING: tuple[PlanEnd, ...] = ("converged", "settled")
 
 
@@ -89,7 +91,7 @@ def final_doubt(
     """What there is to say about a run that ends at its limit, beyond the residual."""
     if algorithm.sampling or algorithm.residual(state) < tolerance:
         return algorithm.doubt(model, evidence, state, tolerance)
-    return None
+    return HELD_BACK if state.steadied else None
 
 
 def notices(model: Model, evidence: AnyEvidence, doubt: str | None, decided: bool = False) -> tuple[str, ...]:

@@ -82,6 +82,8 @@ class Lane:
         """Whether the residual has grown or oscillated since half of `WATCHED` iterations."""
         if self.algorithm.sampling or len(self.residuals) < WATCHED or min(self.residuals) < NOISE:
             return False
+        if self.state is not None and self.state.steadied:
+            return False
         # An optimiser's disagreements wait for the end of its plan.
         if self.algorithm.planned is not None or self.algorithm.staged:
             return False

@@ -161,6 +161,13 @@ def test_a_run_that_does_not_settle_is_called_diverging() -> None:
     assert last(session).lanes[0].status in ("converged", "iteration limit")
 
 
+def test_what_swings_and_is_held_back_is_not_called_diverging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(State, "steadied", True)
+    lane = last(graph_session(playing=True, iterations=80, model="frustrated")).lanes[0]
+    assert lane.status == "iteration limit"
+    assert "held back" in lane.message
+
+
 def test_steps_that_prepare_a_start_are_never_called_diverging(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(State, "preparing", True)
     session = graph_session(playing=True, iterations=80, model="frustrated")

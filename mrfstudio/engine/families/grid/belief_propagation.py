@@ -74,6 +74,10 @@ class GridMessages(State):
     def preparing(self) -> bool:
         return self.passing
 
+    @property
+    def steadied(self) -> bool:
+        return any(bool(counts.any()) for counts in self.swung)
+
     def copy(self, level: int) -> LevelMessages:
         """The canvas halved `level` times."""
         return LevelMessages(*self.copies[2 * level - 2 : 2 * level])

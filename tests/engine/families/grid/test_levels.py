@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from mrfstudio.engine.families.grid.levels import (
 )
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.families.grid.steadying import STEADIED
+from mrfstudio.engine.families.grid.steadying import LATE, STEADIED
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.algorithm import State
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
@@ -160,6 +161,9 @@ def test_a_model_that_eases_walls_does_so_in_passes_alone() -> None:
     assert len(plan(2)) < state.iteration <= len(steps)  # iterations at rest may be left out
     torch.testing.assert_close(state.messages, all_passes(model, labels, shape), rtol=0, atol=2e-3 * model.states)
     after = bp.step(model, evidence, state)
+    assert not after.steadied
+    swinging = replace(after, in_pass=LATE, messages=after.messages.flip(1))
+    assert bp.step(model, evidence, swinging).steadied
     flat = BeliefPropagation().step(model, evidence, state).messages
     torch.testing.assert_close(after.messages, torch.lerp(flat, state.messages, STEADIED))
     still = run_messages(model.loose_potentials, labels[model.label_of_state], shape, 1, state.messages)
