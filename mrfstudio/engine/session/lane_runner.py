@@ -171,10 +171,9 @@ class LaneRunner:
             status = "iteration limit"
         if status == "running" and doubt is None:
             return status, algorithm.words(lane.state)
-        said = (algorithm.words(lane.state), *notices(lane.model, evidence, doubt, algorithm.decides(lane.state)))
-        if status != "running":
-            said = (*said, self.workspace.remark(lane.model, evidence, lane.state))
-        return status, " ".join(filter(None, said))
+        said = notices(lane.model, evidence, doubt, algorithm.decides(lane.state))
+        remark = self.workspace.remark(lane.model, evidence, lane.state) if status != "running" else ""
+        return status, " ".join(filter(None, (algorithm.words(lane.state), remark, *said)))
 
     def pace(self, lane: Lane) -> float | None:
         """Seconds of one iteration of a lane, the median of the last ones; None before the first."""
