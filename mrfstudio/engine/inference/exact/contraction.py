@@ -81,14 +81,16 @@ def contracted(model: FactorGraph, local: Tensor, tables: list[Tensor], *, gradi
 def _small(model: FactorGraph, local: Tensor, tables: list[Tensor]) -> Contracted | None:
     """The same in numpy, in the shapes of `contracted`; None where tables are too wild for it."""
     plan, packing = plan_of(model), model.packing
-    logs = [log.numpy() for log in _operands(model, local, tables, None, cut=False)]
-    tops = [float(log.max()) for log in logs]
-    if not all(map(math.isfinite, tops)):
+    vectors, grouped = _with_local(model, local, tables, None)
+    logs = [log.numpy() for log in (*(vector.unsqueeze(-1) for vector in vectors), *grouped)]
+    tops = [log.max(axis=tuple(range(log.ndim - 1))) for log in logs]
+    if not all(np.isfinite(top).all() for top in tops):
         return None
     logs = [log - top for log, top in zip(logs, tops, strict=True)]
     if not tame(logs, plan.open_logs[0] if plan.open_logs else 0.0):
         return None
-    log_z, found = contracted_small([np.exp(log) for log in logs], plan.scopes, plan.steps)
+    operands = [table for log in logs for table in np.ascontiguousarray(np.moveaxis(np.exp(log), -1, 0))]
+    log_z, found = contracted_small(operands, plan.scopes, plan.steps)
     if not found:
         return Contracted(local.new_tensor(log_z), ())
     single = alone(model)
@@ -104,7 +106,9 @@ def _small(model: FactorGraph, local: Tensor, tables: list[Tensor]) -> Contracte
     if heard:
         home = _homes(model).numpy()
         marginals[packing.cavity_entries[home]] = np.concatenate(heard)[home]
-    return Contracted(local.new_tensor(sum(tops) + log_z), (torch.from_numpy(marginals), *factors))
+    return Contracted(
+        local.new_tensor(sum(float(top.sum()) for top in tops) + log_z), (torch.from_numpy(marginals), *factors)
+    )
 
 
 def _tried(
@@ -148,22 +152,30 @@ def _homes(model: FactorGraph) -> Tensor:
     return model.structural(f"homes {model.device}", make)
 
 
-def _operands(
-    model: FactorGraph, local: Tensor, tables: list[Tensor], shifts: Tensor | None, *, cut: bool = True
-) -> list[Tensor]:
-    """Log-tables in the order of `ContractionOrder.scopes`. Each local potential is in one of the variable's factors;
-    `cut` leaves the states away that local potentials forbid. `shifts` (messages,) are taken from local potentials and
-    given to factors: every assignment keeps its score.
+def _with_local(
+    model: FactorGraph, local: Tensor, tables: list[Tensor], shifts: Tensor | None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Local potentials (k,) of variables without factors, and log-tables (k_1, …, k_r, n) with those of all others,
+    each in one of the variable's factors. `shifts` (messages,) are taken from local potentials (size,) and given to
+    factors: every assignment keeps its score.
     """
     packing = model.packing
     if shifts is not None:
         local = local - packing.sum_incoming(shifts)
     given = torch.where(_homes(model), packing.spread(local), 0.0)
     given = given if shifts is None else given + shifts
-    found = [v for b, own in zip(packing.blocks, packing.by_block(local), strict=True) if not b.degree for v in own.T]
-    for table, blocks in zip(tables, packing.by_message(given), strict=True):
-        found += list(_shifted(table, blocks).unbind(-1))
-    left = _left(model, local.detach()) if cut else {}
+    vectors = [v for b, own in zip(packing.blocks, packing.by_block(local), strict=True) if not b.degree for v in own.T]
+    return vectors, [_shifted(table, own) for table, own in zip(tables, packing.by_message(given), strict=True)]
+
+
+def _operands(model: FactorGraph, local: Tensor, tables: list[Tensor], shifts: Tensor | None) -> list[Tensor]:
+    """Log-tables in the order of `ContractionOrder.scopes`, one by one, without the states that local potentials
+    (size,) forbid; `tables` and `shifts` as in `_with_local`.
+    """
+    found, grouped = _with_local(model, local, tables, shifts)
+    for table in grouped:
+        found += list(table.unbind(-1))
+    left = _left(model, local.detach())
     if not left:
         return found
     for number, scope in enumerate(plan_of(model).scopes):

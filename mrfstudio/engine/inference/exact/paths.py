@@ -17,13 +17,15 @@ def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> P
     alive = list(range(len(scopes)))
     members = [frozenset(scope) for scope in scopes]
     of: dict[int, set[int]] = {}
+    near: dict[int, set[int]] = {}  # the variables that share an operand with each, and itself
     for number, scope in enumerate(members):
         for v in scope:
             of.setdefault(v, set()).add(number)
+            near.setdefault(v, set()).update(scope)
     path: Path = []
 
     def weight(v: int) -> int:
-        return math.prod(sizes[u] for u in frozenset().union(*(members[number] for number in of[v])))
+        return math.prod(map(sizes.__getitem__, near[v]))
 
     def contract(*chosen: int) -> int:
         path.append(tuple(alive.index(number) for number in chosen))
@@ -33,8 +35,11 @@ def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> P
             for v in members[number]:
                 of[v].discard(number)
         kept = frozenset(v for v in joined if of[v])
+        gone = joined - kept
         for v in kept:
             of[v].add(len(members))
+            near[v] |= kept
+            near[v] -= gone
         alive.append(len(members))
         members.append(kept)
         return len(members) - 1

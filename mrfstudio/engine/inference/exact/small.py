@@ -21,6 +21,8 @@ Steps = Sequence[tuple[tuple[int, ...], Scope]]
 
 TAME = 600.0
 """Nats that all tables and all assignments together may span."""
+LETTERS = 52
+"""Axes that einsum can tell apart, from 0."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,16 @@ class _Product:
 
 
 def tame(logs: Sequence[Floats], assignments: float) -> bool:
-    """Whether no product of these log-tables, each with 0 as its largest entry, can vanish or overflow; `assignments`
-    is the logarithm of their number.
+    """Whether no product of log-tables (k_1, …, k_r, n), the largest entry of each 0, can vanish or overflow;
+    `assignments` is the logarithm of their number.
     """
     total = assignments
     for log in logs:
-        low = float(log.min())
-        total -= low if math.isfinite(low) else float(np.min(log, where=np.isfinite(log), initial=0.0))
+        states = tuple(range(log.ndim - 1))
+        low = log.min(axis=states)
+        if np.isneginf(low).any():
+            low = np.min(log, axis=states, where=np.isfinite(log), initial=0.0)
+        total -= float(low.sum())
     return total < TAME
 
 
@@ -48,6 +53,7 @@ def contracted_small(tables: Sequence[Floats], scopes: Sequence[Scope], steps: S
     Without any possible assignment log Z is -inf, and there are none.
     """
     values, axes, tape = list(tables), list(scopes), []
+    few = all(v < LETTERS for scope in scopes for v in scope)
     alive = list(range(len(values)))
     for chosen, kept in steps:
         parts = tuple(alive[place] for place in chosen)
@@ -55,7 +61,7 @@ def contracted_small(tables: Sequence[Floats], scopes: Sequence[Scope], steps: S
             alive.remove(number)
         alive.append(len(values))
         tape.append(_Product(parts, len(values)))
-        values.append(_summed([(values[number], axes[number]) for number in parts], kept))
+        values.append(_summed([(values[number], axes[number]) for number in parts], kept, few))
         axes.append(kept)
     if any(values[number] <= 0 for number in alive):
         return -math.inf, []
@@ -66,25 +72,31 @@ def contracted_small(tables: Sequence[Floats], scopes: Sequence[Scope], steps: S
         back = (gradients[product.result], axes[product.result])
         for number in product.parts:
             others = [(values[other], axes[other]) for other in product.parts if other != number]
-            gradients[number] = _spread([back, *others], axes[number], values[number].shape)
+            gradients[number] = _spread([back, *others], axes[number], values[number].shape, few)
     log_z = sum(math.log(float(values[number])) for number in alive)
     return log_z, [table * gradient for table, gradient in zip(tables, gradients, strict=False)]
 
 
-def _summed(picked: Sequence[tuple[Floats, Scope]], kept: Scope) -> Floats:
-    """The product of tables, each in the shape of its scope, summed over the variables that are not kept."""
-    letter: dict[int, int] = {}
+def _summed(picked: Sequence[tuple[Floats, Scope]], kept: Scope, few: bool) -> Floats:
+    """The product of tables, each in the shape of its scope, summed over the variables that are not kept; variables are
+    their own letters where the graph has `few`.
+    """
     given: list[Any] = []
+    if few:
+        for each in picked:
+            given += each
+        return np.asarray(np.einsum(*given, kept))
+    letter: dict[int, int] = {}
     for table, scope in picked:
         given += [table, [letter.setdefault(v, len(letter)) for v in scope]]
     return np.asarray(np.einsum(*given, [letter[v] for v in kept]))
 
 
-def _spread(picked: Sequence[tuple[Floats, Scope]], scope: Scope, shape: tuple[int, ...]) -> Floats:
+def _spread(picked: Sequence[tuple[Floats, Scope]], scope: Scope, shape: tuple[int, ...], few: bool) -> Floats:
     """The same over a scope of which some variables are in none of the tables: all their states have that value."""
     known = {v for _, own in picked for v in own}
     if known.issuperset(scope):
-        return _summed(picked, scope)
-    found = _summed(picked, tuple(v for v in scope if v in known))
+        return _summed(picked, scope, few)
+    found = _summed(picked, tuple(v for v in scope if v in known), few)
     places = [size if v in known else 1 for v, size in zip(scope, shape, strict=True)]
     return np.broadcast_to(found.reshape(places), shape)
