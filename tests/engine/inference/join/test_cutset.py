@@ -79,9 +79,9 @@ def test_auto_holds_variables_where_a_tree_fits_into_the_time_and_not_into_memor
 ) -> None:
     graph = ising_grid(9, 9, coupling=0.7, field=0.3, seed=2)
     given = graph.no_evidence()
-    tree = stages.exact_stage(graph, given, 0, 1.0, 20.0)
+    tree = stages.exact_stage(graph, given, 0, 1.0, 20.0, 20.0)
     assert tree is not None
-    monkeypatch.setattr(budget, "MOST", 0.6 * tree_of(graph, given, 0, 1.0).memory)
+    monkeypatch.setattr(budget, "TREE_MOST", 0.6 * tree_of(graph, given, 0, 1.0).memory)
     state = run(Auto(), graph, given, Limits(iterations=300)).state
     assert isinstance(state, AutoState)
     assert "cut-set" in state.picked

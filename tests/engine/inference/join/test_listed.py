@@ -65,6 +65,7 @@ def test_a_latin_square_is_exact_though_its_tables_would_be_large() -> None:
 
 def test_auto_takes_it_where_dense_tables_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "MOST", 1e4)
+    monkeypatch.setattr(budget, "TREE_MOST", 1e4)
     monkeypatch.setattr(stages, "LARGEST", 8.0)
     graph, right, log_z = latin_square()
     state = run(Auto(), graph, graph.no_evidence(), Limits(iterations=100)).state
@@ -77,6 +78,7 @@ def test_auto_takes_it_where_dense_tables_do_not_fit(monkeypatch: pytest.MonkeyP
 
 def test_auto_goes_on_where_more_is_possible_than_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "MOST", 1e4)
+    monkeypatch.setattr(budget, "TREE_MOST", 1e4)
     monkeypatch.setattr(stages, "LARGEST", 11.0)
     monkeypatch.setattr(stages, "ROWS", 50.0)
     monkeypatch.setattr(stages, "UNSURE", 1000.0)
