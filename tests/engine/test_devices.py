@@ -248,6 +248,7 @@ ON_THE_CPU = (
     "session/exact_reference.py",  # models that were moved to the CPU
     "inference/exact/contraction.py",  # these look at the device first
     "inference/messages/flat.py",
+    "inference/messages/flat_binary.py",  # asked by it alone
     "inference/messages/small_binary.py",
     "inference/regions/objective.py",
     "runtime",  # `to_host` itself, and what looks at the device first
