@@ -36,7 +36,7 @@ from mrfstudio.engine.families.contours import SEEN, UNSEEN
 from mrfstudio.engine.families.grid.kernel import run_messages
 from mrfstudio.engine.families.grid.regions import agreed
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.families.grid.steps import SHARED, label_beliefs, prepared_for, products, run
+from mrfstudio.engine.families.grid.steps import LEAN, label_beliefs, prepared_for, products, run
 from mrfstudio.engine.runtime.device import from_host, to_host
 from mrfstudio.engine.runtime.recycling import recycled
 
@@ -213,7 +213,7 @@ def halved_level(model: GridMRF, at: LevelMessages, shape: GridShape, iterations
 
 def iterated(model: GridMRF, at: LevelMessages, shape: GridShape, iterations: int) -> LevelMessages:
     """Some iterations further; without messages, from uniform ones."""
-    if shape.connectivity * model.states * shape.pixels < SHARED:  # calls cost more than what they go through
+    if shape.connectivity * model.states * shape.pixels < LEAN:
         states, start = at.labels.index_select(0, model.label_of_state), at.messages if len(at.messages) else None
         messages = run_messages(model.loose_potentials.detach(), states, shape, iterations, start)
     else:

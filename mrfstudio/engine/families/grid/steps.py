@@ -34,8 +34,10 @@ from mrfstudio.engine.runtime.threads import fitting_threads, shared_out
 if TYPE_CHECKING:
     from mrfstudio.engine.families.grid.model import GridMRF
 
-SHARED = 1_000_000
-"""Entries of all messages from which on waking a second thread for an iteration costs less than it brings."""
+SHARED = 25_000_000
+"""Multiplications of an iteration from which on waking a second thread costs less than it brings."""
+LEAN = 1_000_000
+"""Entries of all messages below which calls cost more than what they go through: `kernel.run_messages` has fewer."""
 BLOCK = 300_000
 """Entries (S, pixels) of a block at most: fewer cost more calls than they save memory traffic."""
 
@@ -118,7 +120,8 @@ def blocks(shape: GridShape, states: int) -> list[slice]:
 
 def _threads(messages: Tensor) -> int:
     """How many threads an update of messages (directions, S, N) is worth."""
-    return torch.get_num_threads() if messages.numel() >= SHARED and messages.device.type == "cpu" else 1
+    worth = messages.numel() * messages.shape[1] >= SHARED and messages.device.type == "cpu"
+    return torch.get_num_threads() if worth else 1
 
 
 def _multiply(messages: Tensor, ready: Prepared, within: Tensor, log_weight: Tensor) -> None:
@@ -198,7 +201,7 @@ def advanced(
     """
     begun = _begun(messages, product, ready, log_evidence) if partial is None else partial
     pieces, found, threads = blocks(shape, messages.shape[1]), begun.update, _threads(messages)
-    work = [_Scratch.of(messages, max(map(_length, pieces))) for _ in range(threads)]
+    work = [_Scratch(messages, max(map(_length, pieces))) for _ in range(threads)]
     done = [sum(known == number for known, _ in begun.changes) for number in range(len(pieces))]
     finished = [itertools.count(directions) for directions in done]
 
@@ -219,9 +222,9 @@ def advanced(
         raise Interrupted(PartialUpdate(found, begun.total, changes))
     if len(pieces) == 1:
         _multiply_all(found.messages, ready, found.product)
-    for (number, direction), change in sorted(changes.items()):
-        whole = found.changes[pieces[number]]
-        torch.maximum(whole, change, out=whole) if direction else whole.copy_(change)
+    for number, pixels in enumerate(pieces):
+        heard = torch.stack([changes[number, direction] for direction in range(shape.connectivity)])
+        torch.amax(heard, 0, out=found.changes[pixels])
     return found
 
 
@@ -242,23 +245,21 @@ def _begun(messages: Tensor, product: Products, ready: Prepared, log_evidence: T
     return PartialUpdate(room, total, {})
 
 
-class _Scratch(NamedTuple):
-    """Memory for a block of pixels: a cavity, and what is sent."""
+class _Scratch:
+    """Memory for a block of pixels: a cavity (S, n), and what is sent (S + 1, n)."""
 
-    cavity: Tensor
-    sent: Tensor
-
-    @classmethod
-    def of(cls, messages: Tensor, pixels: int) -> _Scratch:
+    def __init__(self, messages: Tensor, pixels: int) -> None:
         """For messages (directions, S, N) and blocks of up to so many pixels."""
-        states = messages.shape[1]
-        sizes = states * pixels, (states + 1) * pixels
-        return cls(*recycled((sum(sizes),), messages).split(sizes))
+        self.states = messages.shape[1]
+        self.memory = recycled(((2 * self.states + 1) * pixels,), messages)
+        self.known: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def fitting(self, states: int, pixels: int) -> tuple[Tensor, Tensor]:
+    def of(self, pixels: int) -> tuple[Tensor, Tensor]:
         """Views (S, pixels) and (S + 1, pixels)."""
-        cavity, sent = self.cavity[: states * pixels], self.sent[: (states + 1) * pixels]
-        return cavity.view(states, pixels), sent.view(states + 1, pixels)
+        if pixels not in self.known:
+            whole = self.memory[: (2 * self.states + 1) * pixels].view(2 * self.states + 1, pixels)
+            self.known[pixels] = whole[: self.states], whole[self.states :]
+        return self.known[pixels]
 
 
 def _send(
@@ -277,18 +278,18 @@ def _send(
     From messages (directions, S, N) and their product with the evidence, `total` (S, N). The largest change of an
     entry to each pixel of the block, before the mean with the old messages.
     """
-    states, offset = len(total), shape.offset(direction)
+    offset, length = shape.offset(direction), _length(pixels)
     begin, end = max(pixels.start, offset), min(pixels.stop, shape.pixels + offset)
+    cavity, sent = work.of(length)
     if begin < end:
-        cavity, sent = work.fitting(states, end - begin)
-        senders = slice(begin - offset, end - offset)
+        low = min(max(pixels.start - offset, 0), shape.pixels - length)  # as many senders for every direction
+        senders, heard = slice(low, low + length), slice(begin - offset - low, end - offset - low)
         torch.div(total[:, senders], messages[shape.opposite(direction), :, senders], out=cavity)
         torch.mm(ready.sending[direction], cavity, out=sent)
-        torch.div(sent[:-1], sent[-1], out=received[direction, :, begin:end])
+        torch.div(sent[:-1, heard], sent[-1, heard], out=received[direction, :, begin:end])
     new, old = received[direction, :, pixels], messages[direction, :, pixels]
     shape.fill_border(new, direction, 1.0, pixels.start // shape.width)
-    difference, _ = work.fitting(states, _length(pixels))
-    change = torch.sub(new, old, out=difference).abs_().amax(0)
+    change = torch.sub(new, old, out=cavity).abs_().amax(0)
     if kept is not None:
         new.lerp_(old, kept[pixels].expand_as(old))
     return change
