@@ -33,7 +33,7 @@ from mrfstudio.engine.families.grid.levels import (
 )
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.families.grid.steadying import kept_of, swung_after
+from mrfstudio.engine.families.grid.steadying import Swings
 from mrfstudio.engine.families.grid.steps import (
     PartialUpdate,
     Products,
@@ -60,7 +60,7 @@ class GridMessages(State):
 
     With a coarse start also where the pass over smaller copies of the canvas is (`levels`): how many steps ago it
     began, whether the last step was one of it, and messages and label evidence of every copy, from the largest to the
-    smallest; and after the passes how often messages to each pixel swung, one tensor (N,) (`steadying`).
+    smallest; and after the passes what `Swings` says of the messages to each pixel (`steadying`).
     """
 
     remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies", "passing", "swung")
@@ -76,7 +76,7 @@ class GridMessages(State):
 
     @property
     def steadied(self) -> bool:
-        return any(bool(counts.any()) for counts in self.swung)
+        return bool(self.swung) and bool(self.swung[0].any())
 
     def copy(self, level: int) -> LevelMessages:
         """The canvas halved `level` times."""
@@ -119,18 +119,17 @@ class GridBeliefPropagation(Kernel):
             step = self._several if here.way == "canvas" else self._step_of_copies
             return step(model, evidence, state, here)
         old, partial, swung, passing = state.messages, state.partial, state.swung, here is not None
-        coarse, counts = self._coarse(algorithm, model, evidence, old), None
+        coarse, swings = self._coarse(algorithm, model, evidence, old), None
         if coarse and model.eased and not passing and not algorithm.damping:
-            known = bool(swung) and swung[0].shape == old.shape[-1:]  # a file may hold anything
-            counts = swung[0] if known else old.new_zeros(old.shape[-1])
+            swings = Swings.known(swung, old)
         try:
-            messages, changes = self._proposal(algorithm, model, evidence, old, counts, partial, loose=passing)
+            messages, changes = self._proposal(algorithm, model, evidence, old, swings, partial, loose=passing)
         except Interrupted as interrupted:
             raise Interrupted(replace(state, partial=interrupted.state)) from None
         if algorithm.damping:
             messages = _damped(messages, old, algorithm.damping)
-        if counts is not None:
-            swung = (swung_after(counts, changes / model.states, state.in_pass),)
+        if swings is not None:
+            swung = swings.after(changes / model.states, state.in_pass)
         residual, done = changes.amax() / model.states, state.in_pass + coarse
         return GridMessages(state.iteration + 1, residual, messages, done, passing=passing, swung=swung)
 
@@ -220,19 +219,19 @@ class GridBeliefPropagation(Kernel):
         model: GridMRF,
         evidence: Evidence,
         old: Tensor,
-        counts: Tensor | None,
+        swings: Swings | None,
         partial: PartialUpdate | None,
         loose: bool,
     ) -> tuple[Tensor, Tensor]:
         """The undamped messages (directions, S, N) and the largest change of an entry to each pixel; `loose` in a pass.
 
-        Changes are (N,), or without axes before the first iteration. With `counts` (N,) of swings the messages are
-        steadied, which linear ones alone are.
+        Changes are (N,), or without axes before the first iteration. With `swings` the messages are steadied, which
+        linear ones alone are.
         """
         shape = model.shape_of(evidence)
         if old.numel() and algorithm.temperature == 1.0 and _linear(model, evidence, old):
             ready, labels = prepared_for(model, loose), self._label_evidence(model, evidence)
-            kept = None if counts is None else kept_of(counts)
+            kept = None if swings is None else swings.kept
             update = advanced(old, _products(model, old), ready, labels, shape, kept, partial)
             _remember(model, update.messages, update.product)
             return update.messages, update.changes

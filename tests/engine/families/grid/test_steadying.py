@@ -9,7 +9,7 @@ from mrfstudio.engine.families.grid.belief_propagation import GridMessages
 from mrfstudio.engine.families.grid.kernel import run_messages
 from mrfstudio.engine.families.grid.levels import plan_for
 from mrfstudio.engine.families.grid.model import GridMRF
-from mrfstudio.engine.families.grid.steadying import LATE, STEADIED, SWINGS, Steadying, kept_of, swung_after
+from mrfstudio.engine.families.grid.steadying import GROWS, LATE, STEADIED, SWINGS, Steadying, Swings
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
@@ -42,7 +42,8 @@ def test_the_window_and_the_commands_hold_back_the_same() -> None:
         state = bp.step(model, evidence, state)
     found = run_messages(model.potentials, model.state_evidence(evidence), shape, LATE + 10, begin, steadying)
     torch.testing.assert_close(found, state.messages)
-    torch.testing.assert_close(steadying.swung, state.swung[0])
+    torch.testing.assert_close(steadying.swings.counts, state.swung[0])
+    torch.testing.assert_close(steadying.swings.changes, state.swung[1])
 
 
 def test_an_edit_lets_everything_move_again() -> None:
@@ -50,7 +51,7 @@ def test_an_edit_lets_everything_move_again() -> None:
     bp = BeliefPropagation(start="coarse")
     state = after_passes(model, evidence, bp)
     state = bp.step(model, evidence, state)
-    assert len(state.swung) == 1
+    assert len(state.swung) == 2
     edited = bp.resume(model, evidence, state)
     assert (edited.in_pass, edited.swung) == (0, ())
 
@@ -71,7 +72,7 @@ def test_messages_that_swing_come_to_rest_and_others_go_on() -> None:
         if number > LATE:
             moved += (here - before).abs().amax((0, 1))
     assert moved[0] < 0.2
-    assert steadying.swung.tolist() == [400 - (LATE - steadying_begins(model)), 0]
+    assert steadying.swings.counts.tolist() == [400 - (LATE - steadying_begins(model)), 0]
     torch.testing.assert_close(here[:, :, 1], torch.ones(8, 3, dtype=torch.float64))
 
 
@@ -81,13 +82,31 @@ def steadying_begins(model: GridMRF) -> int:
 
 
 def test_nothing_is_held_back_early_and_what_stops_swinging_is_let_go() -> None:
-    swung, large, small = torch.zeros(1), torch.full((1,), 2 * SWINGS), torch.full((1,), 0.5 * SWINGS)
-    assert float(swung_after(swung, large, LATE - 1)) == 0
-    twice = swung_after(swung_after(swung, large, LATE), large, LATE + 1)
-    assert float(twice) == 2
-    assert float(swung_after(twice, small, LATE + 2)) == 1
-    assert float(kept_of(swung)) == torch.tensor(STEADIED)
-    assert STEADIED < float(kept_of(twice)) < 1
+    none, large, small = Swings.none(torch.zeros(1)), torch.full((1,), 2 * SWINGS), torch.full((1,), 0.5 * SWINGS)
+    assert float(none.after(large, LATE - 1).counts) == 0
+    twice = none.after(large, LATE).after(large, LATE + 1)
+    assert float(twice.counts) == 2
+    assert float(twice.after(small, LATE + 2).counts) == 1
+    assert float(none.kept) == torch.tensor(STEADIED)
+    assert STEADIED < float(twice.kept) < 1
+
+
+def test_a_small_change_counts_where_it_grows_and_not_where_it_dies_away() -> None:
+    begin = Swings.none(torch.zeros(3))
+    changes = torch.tensor([2.0, 2.0, 0.5]) * GROWS  # grows, dies away, grows but is tiny
+    growth = torch.tensor([1.1, 0.9, 1.1])
+    swings = begin.after(changes, LATE)
+    assert swings.counts.tolist() == [0, 0, 0]  # nothing is known of the iteration before
+    for step in range(1, 4):
+        swings = swings.after(changes * growth**step, LATE + step)
+    assert swings.counts.tolist() == [3, 0, 0]
+
+
+def test_counts_of_another_picture_are_forgotten() -> None:
+    found = (torch.ones(3), torch.ones(3))
+    assert Swings.known(found, torch.zeros(8, 2, 3)).counts.tolist() == [1, 1, 1]
+    for odd in ((), found[:1], (torch.ones(4), torch.ones(3))):
+        assert Swings.known(odd, torch.zeros(8, 2, 3)).counts.tolist() == [0, 0, 0]
 
 
 def test_a_flat_start_holds_nothing_back() -> None:
