@@ -42,7 +42,7 @@ class Recycler:
             return torch.empty(tuple(shape), dtype=dtype, device="cpu")
         with self._lock:
             piece = self._take(size)
-        return torch.as_tensor(piece, device="cpu")[:size].view(dtype).view(tuple(shape))
+        return torch.from_numpy(piece[:size]).view(dtype).view(tuple(shape))
 
     @property
     def idle(self) -> int:

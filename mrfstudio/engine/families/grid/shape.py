@@ -65,12 +65,15 @@ class GridShape:
 
         They belong to whole rows, counted through all images, of which the first is `first_row`.
         """
+        edge, column = self.border(direction, first_row)
+        image = messages.view(messages.shape[0], -1, self.width)
+        image[:, edge].fill_(value)
+        if column is not None:  # selected, not indexed: a fifth less
+            image.select(2, column).fill_(value)
+
+    def border(self, direction: int, first_row: int = 0) -> tuple[slice, int | None]:
+        """Which rows of all images, from `first_row` on, and which column hear from outside in this direction."""
         row, column = self.directions[direction]
-        rows = messages.shape[1] // self.width
-        image = messages.view(messages.shape[0], rows, self.width)
-        if row:
-            edge = (-first_row if row > 0 else -1 - first_row) % self.height
-            if edge < rows:
-                image[:, edge :: self.height].fill_(value)
-        if column:  # selected, not indexed: a fifth less
-            image.select(2, 0 if column > 0 else -1).fill_(value)
+        edge = (-first_row if row > 0 else -1 - first_row) % self.height
+        rows = slice(edge, None, self.height) if row else slice(0, 0)
+        return rows, (None if not column else 0 if column > 0 else -1)

@@ -18,15 +18,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from mrfstudio.engine.families.grid.blocks import Way, ways
 from mrfstudio.engine.families.grid.kernel import SCALE_DOWN, exponentiated, rescaling_stride, span, uniform_messages
 from mrfstudio.engine.families.grid.shape import GridShape
+from mrfstudio.engine.runtime.arrays import library_of, quick
 from mrfstudio.engine.runtime.interruption import Interrupted, asked_to_stop, interruptible
 from mrfstudio.engine.runtime.recycling import recycled
 from mrfstudio.engine.runtime.threads import fitting_threads, shared_out
@@ -39,8 +45,6 @@ SHARED = 100_000_000
 two threads beside one: 31 million a third slower, 42 million an eighth slower, 157 million a quarter quicker)."""
 LEAN = 1_000_000
 """Entries of all messages below which calls cost more than what they go through: `kernel.run_messages` has fewer."""
-BLOCK = 300_000
-"""Entries (S, pixels) of a block at most: fewer cost more calls than they save memory traffic."""
 
 
 class Prepared(NamedTuple):
@@ -102,21 +106,17 @@ def _multiply_all(messages: Tensor, ready: Prepared, made: Products) -> None:
         part = slice(ends[share], ends[share + 1])
         _multiply(messages[:, :, part], ready, made.within[:, part], made.log_weight[:, part])
 
-    shared_out(multiplied, range(threads), threads)
+    if threads > 1:
+        shared_out(multiplied, range(threads), threads)
+    else:
+        with fitting_threads(0):
+            multiplied(0)
 
 
 def _no_products(messages: Tensor, ready: Prepared) -> Products:
     """Room for the products of messages (directions, S, N)."""
     within = recycled(messages.shape[1:], messages)
     return Products(within, within.new_empty((len(ready.clones), within.shape[1])))
-
-
-def blocks(shape: GridShape, states: int) -> list[slice]:
-    """Pixels of the pieces of an iteration: whole image rows."""
-    rows = shape.batch * shape.height
-    pieces = min(math.ceil(states * shape.pixels / BLOCK), rows)
-    ends = [round(number * rows / pieces) * shape.width for number in range(pieces + 1)]
-    return [slice(begin, end) for begin, end in itertools.pairwise(ends)]
 
 
 def _threads(messages: Tensor) -> int:
@@ -127,20 +127,25 @@ def _threads(messages: Tensor) -> int:
 
 def _multiply(messages: Tensor, ready: Prepared, within: Tensor, log_weight: Tensor) -> None:
     """Write the product of messages (directions, S, n) to `within` (S, n) and `log_weight` (labels, n)."""
-    parts = within.split(ready.clones)
-    log_weight.zero_()
     torch.prod(messages[: ready.stride], 0, out=within)
-    for some in messages[ready.stride :].split(ready.stride):
-        for part, log in zip(parts, log_weight, strict=True):
-            largest = part.amax(0)
-            part.div_(largest)
-            log.add_(largest.log_())
-        for message in some:
-            within.mul_(message)
-    for part, log in zip(parts, log_weight, strict=True):
-        total = part.sum(0)
-        part.div_(total)
-        log.add_(total.log_())
+    parts, logs = _by_label(quick(within), ready.clones), quick(log_weight)
+    library = library_of(logs)
+    taken = library.empty_like(logs)
+
+    def taken_out(reduced: Callable[..., Any]) -> Any:
+        """Divide each label's part by its sum or largest entry; the logarithms (labels, n) of those."""
+        for part, number in zip(parts, taken, strict=True):
+            reduced(part, 0, out=number)
+            library.divide(part, number, out=part)
+        return library.log(taken, out=taken)
+
+    logs[...] = 0.0
+    with np.errstate(all="ignore"):
+        for begin in range(ready.stride, len(messages), ready.stride):
+            logs += taken_out(library.amax)
+            for message in messages[begin : begin + ready.stride]:
+                within.mul_(message)
+        logs += taken_out(library.sum)
 
 
 def label_beliefs(log_weight: Tensor, log_evidence: Tensor) -> Tensor:
@@ -151,20 +156,28 @@ def label_beliefs(log_weight: Tensor, log_evidence: Tensor) -> Tensor:
 def state_beliefs(product: Products, log_evidence: Tensor, clones: tuple[int, ...]) -> Tensor:
     """Beliefs of states (S, N)."""
     by_label, beliefs = label_beliefs(product.log_weight, log_evidence), recycled(product.within.shape, product.within)
-    _spread(product.within, by_label, clones, beliefs)
+    _spread(product.within, quick(by_label), clones, beliefs)
     return beliefs
 
 
-def _spread(within: Tensor, by_label: Tensor, clones: tuple[int, ...], out: Tensor) -> None:
-    """Write `within` (S, n) times the number (labels, n) of its label to `out` (S, n)."""
-    for part, number, target in zip(within.split(clones), by_label, out.split(clones), strict=True):
-        torch.mul(part, number, out=target)
+def _by_label(states: Any, clones: tuple[int, ...]) -> list[Any]:
+    """Views of an array or tensor (S, …): the rows of each label."""
+    ends = itertools.accumulate(clones)
+    return [states[end - number : end] for end, number in zip(ends, clones, strict=True)]
+
+
+def _spread(within: Tensor, by_label: Any, clones: tuple[int, ...], out: Tensor) -> None:
+    """Write `within` (S, n) times the number of its label, from an array or tensor (labels, n), to `out` (S, n)."""
+    library = library_of(by_label)
+    parts, targets = _by_label(quick(within), clones), _by_label(quick(out), clones)
+    for part, number, target in zip(parts, by_label, targets, strict=True):
+        library.multiply(part, number, out=target)
 
 
 class Update(NamedTuple):
-    """New messages (directions, S, N), the largest change of an entry to each pixel (N,), and the new products.
+    """New messages (directions, S, N), the largest change of an entry, and the new products.
 
-    The change is that before the mean with the old messages, where there is one.
+    Changes are () of all of them, or (N,) to each pixel where old messages count: then before the mean with those.
     """
 
     messages: Tensor
@@ -174,14 +187,12 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PartialUpdate:
-    """An interrupted update: what it fills, the belief (S, N) it began with, and what is done.
+    """An interrupted update: what it fills, the belief (S, N) it began with, and changes by the number of a way."""
 
-    `changes` has the largest change of an entry to each pixel of a block, by block and direction.
-    """
-
-    update: Update
+    messages: Tensor
+    product: Products
     total: Tensor
-    changes: dict[tuple[int, int], Tensor]
+    changes: dict[int, Any]
 
 
 @torch.no_grad()
@@ -201,49 +212,58 @@ def advanced(
     values, the update goes on from there.
     """
     begun = _begun(messages, product, ready, log_evidence) if partial is None else partial
-    pieces, found, threads = blocks(shape, messages.shape[1]), begun.update, _threads(messages)
-    work = [_Scratch(messages, max(map(_length, pieces))) for _ in range(threads)]
-    done = [sum(known == number for known, _ in begun.changes) for number in range(len(pieces))]
-    finished = [itertools.count(directions) for directions in done]
+    every, threads = ways(shape, messages.shape[1]), _threads(messages)
+    blocks, last = every[-1].block + 1, shape.connectivity - 1
+    send = _Sending(messages, begun, ready, shape, kept)
+    work = [_Scratch(messages, max(way.length for way in every)) for _ in range(threads)]
+    done = Counter(every[number].block for number in begun.changes)
+    finished = [itertools.count(done[block]) for block in range(blocks)]
 
-    def sent(item: tuple[int, int]) -> Tensor:
+    def sent(number: int) -> Any:
         """Fill the messages to a block from one direction; the last one of a block, of several, also their product."""
-        number, direction = item
-        scratch, pixels = work.pop(), pieces[number]
-        change = _send(direction, pixels, messages, begun.total, ready, shape, kept, found.messages, scratch)
-        if next(finished[number]) == shape.connectivity - 1 and len(pieces) > 1:
-            within, log_weight = found.product
-            _multiply(found.messages[:, :, pixels], ready, within[:, pixels], log_weight[:, pixels])
+        way, scratch = every[number], work.pop()
+        with np.errstate(all="ignore"):  # where evidence contradicts itself there is no message
+            change = send(way, scratch)
+        if blocks > 1 and next(finished[way.block]) == last:
+            within, log_weight = begun.product
+            _multiply(begun.messages[:, :, way.pixels], ready, within[:, way.pixels], log_weight[:, way.pixels])
         work.append(scratch)
         return change
 
-    every = list(itertools.product(range(len(pieces)), range(shape.connectivity)))
-    changes = begun.changes | shared_out(sent, [i for i in every if i not in begun.changes], threads, asked_to_stop)
+    left = [number for number in range(len(every)) if number not in begun.changes]
+    changes = begun.changes | shared_out(sent, left, threads, asked_to_stop)
     if len(changes) < len(every):
-        raise Interrupted(PartialUpdate(found, begun.total, changes))
-    if len(pieces) == 1:
-        _multiply_all(found.messages, ready, found.product)
-    for number, pixels in enumerate(pieces):
-        heard = torch.stack([changes[number, direction] for direction in range(shape.connectivity)])
-        torch.amax(heard, 0, out=found.changes[pixels])
+        raise Interrupted(replace(begun, changes=changes))
+    if blocks == 1:
+        _multiply_all(begun.messages, ready, begun.product)
+    return Update(begun.messages, _joined(changes, every, messages, kept is None), begun.product)
+
+
+def _joined(changes: dict[int, Any], every: tuple[Way, ...], messages: Tensor, whole: bool) -> Tensor:
+    """The largest of the changes of all ways, () where `whole`, else (N,), like messages (directions, S, N)."""
+    if whole:
+        library = library_of(changes[0])
+        return torch.as_tensor(reduce(library.maximum, changes.values()), device=messages.device)
+    found = torch.empty_like(messages[0, 0])
+    for _, block in itertools.groupby(range(len(every)), lambda number: every[number].block):
+        numbers = list(block)
+        library = library_of(changes[numbers[0]])
+        quick(found)[every[numbers[0]].pixels] = reduce(library.maximum, [changes[number] for number in numbers])
     return found
-
-
-def _length(pixels: slice) -> int:
-    return int(pixels.stop - pixels.start)
 
 
 def _begun(messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor) -> PartialUpdate:
     """An update of messages (directions, S, N) with nothing done yet; `log_evidence` (labels, N)."""
-    with fitting_threads(0):
+    with fitting_threads(0), np.errstate(all="ignore"):
         # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
-        logs = product.log_weight + log_evidence
-        raised = logs.sub_(logs.amax(0)).sub_(math.log(SCALE_DOWN)).exp_()
-        raised.div_(raised.sum(0).mul_(SCALE_DOWN))
+        logs = quick(product.log_weight) + quick(log_evidence)
+        library = library_of(logs)
+        logs -= library.amax(logs, 0) + math.log(SCALE_DOWN)
+        raised = library.exp(logs, out=logs)
+        raised /= library.sum(raised, 0) * SCALE_DOWN
         total = recycled(product.within.shape, product.within)
         _spread(product.within, raised, ready.clones, total)
-    room = Update(recycled(messages.shape, messages), torch.empty_like(messages[0, 0]), _no_products(messages, ready))
-    return PartialUpdate(room, total, {})
+    return PartialUpdate(recycled(messages.shape, messages), _no_products(messages, ready), total, {})
 
 
 class _Scratch:
@@ -253,47 +273,46 @@ class _Scratch:
         """For messages (directions, S, N) and blocks of up to so many pixels."""
         self.states = messages.shape[1]
         self.memory = recycled(((2 * self.states + 1) * pixels,), messages)
-        self.known: dict[int, tuple[Tensor, Tensor]] = {}
+        self.known: dict[int, tuple[Tensor, Tensor, Any, Any]] = {}
 
-    def of(self, pixels: int) -> tuple[Tensor, Tensor]:
-        """Views (S, pixels) and (S + 1, pixels)."""
+    def of(self, pixels: int) -> tuple[Tensor, Tensor, Any, Any]:
+        """Views (S, pixels) and (S + 1, pixels), and the same for quick calls."""
         if pixels not in self.known:
             whole = self.memory[: (2 * self.states + 1) * pixels].view(2 * self.states + 1, pixels)
-            self.known[pixels] = whole[: self.states], whole[self.states :]
+            cavity, sent = whole[: self.states], whole[self.states :]
+            self.known[pixels] = cavity, sent, quick(cavity), quick(sent)
         return self.known[pixels]
 
 
-def _send(
-    direction: int,
-    pixels: slice,
-    messages: Tensor,
-    total: Tensor,
-    ready: Prepared,
-    shape: GridShape,
-    kept: Tensor | None,
-    received: Tensor,
-    work: _Scratch,
-) -> Tensor:
-    """Fill `received` (directions, S, N) with what a block of pixels hears from one direction.
+class _Sending:
+    """Fills a block of the new messages (directions, S, N) from the old ones and their product with the evidence."""
 
-    From messages (directions, S, N) and their product with the evidence, `total` (S, N). The largest change of an
-    entry to each pixel of the block, before the mean with the old messages.
-    """
-    offset, length = shape.offset(direction), _length(pixels)
-    begin, end = max(pixels.start, offset), min(pixels.stop, shape.pixels + offset)
-    cavity, sent = work.of(length)
-    if begin < end:
-        low = min(max(pixels.start - offset, 0), shape.pixels - length)  # as many senders for every direction
-        senders, heard = slice(low, low + length), slice(begin - offset - low, end - offset - low)
-        torch.div(total[:, senders], messages[shape.opposite(direction), :, senders], out=cavity)
-        torch.mm(ready.sending[direction], cavity, out=sent)
-        torch.div(sent[:-1, heard], sent[-1, heard], out=received[direction, :, begin:end])
-    new, old = received[direction, :, pixels], messages[direction, :, pixels]
-    shape.fill_border(new, direction, 1.0, pixels.start // shape.width)
-    change = torch.sub(new, old, out=cavity).abs_().amax(0)
-    if kept is not None:
-        new.lerp_(old, kept[pixels].expand_as(old))
-    return change
+    def __init__(
+        self, messages: Tensor, begun: PartialUpdate, ready: Prepared, shape: GridShape, kept: Tensor | None
+    ) -> None:
+        """With `kept` (N,), what old messages (directions, S, N) count in a mean."""
+        self.old, self.new, self.total = quick(messages), quick(begun.messages), quick(begun.total)
+        self.tensors, self.kept = (messages, begun.messages), kept
+        self.sending, self.width, self.library = ready.sending, shape.width, library_of(self.total)
+
+    def __call__(self, way: Way, work: _Scratch) -> Any:
+        """The largest change of an entry, before a mean: () of all, or with `kept` (n,) to each pixel of the block."""
+        cavity_tensor, sent_tensor, cavity, sent = work.of(way.length)
+        library = self.library
+        library.divide(self.total[:, way.senders], self.old[way.opposite][:, way.senders], out=cavity)
+        torch.mm(self.sending[way.direction], cavity_tensor, out=sent_tensor)
+        library.divide(sent[:-1, way.heard], sent[-1, way.heard], out=self.new[way.direction][:, way.receivers])
+        new, old = self.new[way.direction][:, way.pixels], self.old[way.direction][:, way.pixels]
+        image = new.reshape(new.shape[0], -1, self.width)
+        image[:, way.edge] = 1.0
+        if way.column is not None:
+            image[:, :, way.column] = 1.0
+        library.subtract(new, old, out=cavity)
+        if self.kept is None:
+            return library.maximum(cavity.max(), -cavity.min())
+        before, after = (messages[way.direction, :, way.pixels] for messages in self.tensors)
+        after.lerp_(before, self.kept[way.pixels].expand_as(before))
+        return library.amax(library.abs(cavity, out=cavity), 0)
 
 
 @torch.no_grad()
