@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mrfstudio.engine.protocol.errors import StudioError
@@ -15,8 +17,11 @@ class GraphError(StudioError):
     """A graph that cannot be built. The message is one sentence that names the factor or variable."""
 
 
-def checked_table(position: int, scope: tuple[int, ...], table: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """The log-table (k_1, …, k_r) of a factor; `cards` (variables,) are the numbers of states. Raises `GraphError`."""
+def checked_table(position: int, scope: tuple[int, ...], table: np.ndarray, cards: Sequence[int]) -> np.ndarray:
+    """The log-table (k_1, …, k_r) of a factor; `cards` are the numbers of states. Raises `GraphError`.
+
+    Its numbers are looked at by `check_numbers`.
+    """
     if len(scope) > MAX_ORDER:
         raise GraphError(f"Factor {position} joins {len(scope)} variables: at most {MAX_ORDER} are supported.")
     if len(set(scope)) != len(scope):
@@ -26,11 +31,18 @@ def checked_table(position: int, scope: tuple[int, ...], table: np.ndarray, card
             raise GraphError(
                 f"Factor {position} names variable {variable}: the graph has variables 0 to {len(cards) - 1}."
             )
-    shape = tuple(int(cards[v]) for v in scope)
+    shape = tuple([cards[v] for v in scope])
     if table.shape != shape:
         raise GraphError(f"Factor {position} over {scope} has a table of shape {table.shape}: expected {shape}.")
-    if not table.max() < np.inf:  # NaN is the largest where there is one
-        raise GraphError(
-            f"Factor {position} has an entry that is not a number or is infinite: log-tables are finite or -inf."
-        )
     return table
+
+
+def check_numbers(positions: Sequence[int], tables: np.ndarray) -> None:
+    """Raise `GraphError` if a number of the log-tables (k_1, …, k_r, n) is none, or too large for one."""
+    if tables.max() < np.inf:  # NaN is the largest where there is one
+        return
+    largest = tables.reshape(-1, len(positions)).max(0)
+    position = positions[int(np.argmin(largest < np.inf))]
+    raise GraphError(
+        f"Factor {position} has an entry that is not a number or is infinite: log-tables are finite or -inf."
+    )

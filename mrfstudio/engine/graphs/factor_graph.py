@@ -20,7 +20,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from mrfstudio.engine.graphs.checks import GraphError, checked_table
+from mrfstudio.engine.graphs.checks import GraphError, check_numbers, checked_table
 from mrfstudio.engine.graphs.evidence import ContradictoryEvidence, Evidence
 from mrfstudio.engine.graphs.names import Names
 from mrfstudio.engine.graphs.packing import Packing
@@ -119,27 +119,31 @@ class FactorGraph:
         if (cards < 1).any():
             bad = int(np.argmax(cards < 1))
             raise GraphError(f"Variable {bad} has {cards[bad]} states: every variable needs at least one.")
-        unary = [np.zeros(k) for k in cards]
+        states = cards.tolist()
+        unary: dict[int, np.ndarray] = {}
         constant = 0.0
         shapes: dict[tuple[int, ...], list[tuple[int, tuple[int, ...], np.ndarray]]] = {}
         for position, (raw_scope, raw_table) in enumerate(factors):
-            scope = tuple(int(v) for v in raw_scope)
-            table = checked_table(position, scope, np.asarray(raw_table, dtype=np.float64), cards)
-            if not scope:
-                constant += float(table)
-            elif len(scope) == 1:
-                unary[scope[0]] = unary[scope[0]] + table
-            else:
+            scope = tuple(map(int, raw_scope))
+            table = checked_table(position, scope, np.asarray(raw_table, dtype=np.float64), states)
+            if len(scope) > 1:
                 shapes.setdefault(table.shape, []).append((position, scope, table))
-        groups = [
-            FactorGroup(
-                torch.as_tensor(np.stack([table for _, _, table in members], axis=-1), device=device),
-                torch.tensor([scope for _, scope, _ in members], device=device).T.contiguous(),
-                torch.tensor([position for position, _, _ in members], device=device),
-            )
-            for members in shapes.values()
-        ]
-        return cls(cards, groups, unary, constant=constant, labels=labels, names=names, dtype=dtype, device=device)
+                continue
+            check_numbers([position], table)
+            if scope:
+                unary[scope[0]] = unary.get(scope[0], 0.0) + table
+            else:
+                constant += float(table)
+        groups = []
+        for members in shapes.values():
+            positions, scopes, tables = zip(*members, strict=True)
+            stacked = np.stack(tables, axis=-1)
+            check_numbers(positions, stacked)
+            heads = np.ascontiguousarray(np.array(scopes, dtype=np.int64).T)
+            parts = (stacked, heads, np.array(positions, dtype=np.int64))
+            groups.append(FactorGroup(*[torch.as_tensor(part, device=device) for part in parts]))
+        vectors = [unary[v] if v in unary else np.zeros(k) for v, k in enumerate(states)] if unary else None
+        return cls(cards, groups, vectors, constant=constant, labels=labels, names=names, dtype=dtype, device=device)
 
     @classmethod
     def from_arrays(
@@ -352,6 +356,8 @@ class FactorGraph:
 
     def evidence(self, states: Mapping[int, int] | Mapping[str, Any]) -> Evidence:
         """Hard evidence: variable → observed state, each by number, or by name where the graph has names."""
+        if not states:
+            return self.no_evidence()
         vectors = [np.zeros(k) for k in self.cardinalities]
         for given, said in states.items():
             variable = self.number_of(given)

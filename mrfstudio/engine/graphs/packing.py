@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+
+Values = TypeVar("Values", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -118,10 +121,11 @@ class Packing:
         base, stride = self.index("base", assignment.device), self.index("stride", assignment.device)
         return base + assignment * stride
 
-    def by_block(self, packed: Tensor) -> list[Tensor]:
+    def by_block(self, packed: Values) -> list[Values]:
         """Views (…, states, count), one for each block."""
+        outer: tuple[int, ...] = tuple(packed.shape[:-1])
         return [
-            packed[..., block.offset : block.offset + block.size].unflatten(-1, (block.states, block.count))
+            packed[..., block.offset : block.offset + block.size].reshape((*outer, block.states, block.count))
             for block in self.blocks
         ]
 
@@ -155,13 +159,14 @@ class Packing:
         """Repeat each variable's entries for every message about it: (…, size) → (…, messages)."""
         return packed.index_select(-1, self.index("cavity_entries", packed.device))
 
-    def by_message(self, messages: Tensor) -> list[list[Tensor]]:
+    def by_message(self, messages: Values) -> list[list[Values]]:
         """Views (…, states, count), a list for each factor shape with one view for each of its axes."""
-        groups: list[list[Tensor]] = []
+        groups: list[list[Values]] = []
+        outer: tuple[int, ...] = tuple(messages.shape[:-1])
         for block in self.message_blocks:
             if block.axis == 0:
                 groups.append([])
-            view = messages[..., block.offset : block.stop].unflatten(-1, (block.states, block.count))
+            view = messages[..., block.offset : block.stop].reshape((*outer, block.states, block.count))
             groups[block.group].append(view)
         return groups
 

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
+from mrfstudio.engine.graphs.packing import Values
 from mrfstudio.engine.graphs.possible import possible_states
 from mrfstudio.engine.inference.exact.elimination import elimination_order
 from mrfstudio.engine.inference.exact.planning import alone, plan_of
@@ -80,14 +81,21 @@ def contracted(model: FactorGraph, local: Tensor, tables: list[Tensor], *, gradi
 
 def _small(model: FactorGraph, local: Tensor, tables: list[Tensor]) -> Contracted | None:
     """The same in numpy, in the shapes of `contracted`; None where tables are too wild for it."""
-    plan, packing = plan_of(model), model.packing
-    vectors, grouped = _with_local(model, local, tables, None)
-    logs = [log.numpy() for log in (*(vector.unsqueeze(-1) for vector in vectors), *grouped)]
+    plan, packing, own = plan_of(model), model.packing, local.numpy()
+    vectors = [
+        v[:, None]
+        for b, each in zip(packing.blocks, packing.by_block(own), strict=True)
+        if not b.degree
+        for v in each.T
+    ]
+    given = np.where(_homes(model).numpy(), own[packing.cavity_entries], 0.0)
+    grouped = [_shifted(t.numpy(), each) for t, each in zip(tables, packing.by_message(given), strict=True)]
+    logs = [*vectors, *grouped]
     tops = [log.max(axis=tuple(range(log.ndim - 1))) for log in logs]
     if not all(np.isfinite(top).all() for top in tops):
         return None
     logs = [log - top for log, top in zip(logs, tops, strict=True)]
-    if not tame(logs, plan.open_logs[0] if plan.open_logs else 0.0):
+    if not tame(logs, plan.assignments):
         return None
     operands = [table for log in logs for table in np.ascontiguousarray(np.moveaxis(np.exp(log), -1, 0))]
     log_z, found = contracted_small(operands, plan.scopes, plan.steps)
@@ -229,7 +237,7 @@ def balanced(model: FactorGraph, local: Tensor, tables: list[Tensor]) -> Tensor:
     return shifts
 
 
-def _shifted(table: Tensor, blocks: list[Tensor]) -> Tensor:
+def _shifted(table: Values, blocks: list[Values]) -> Values:
     """A table (k_1, …, k_r, n) plus a vector (k, n) along each of its axes."""
     order = len(blocks)
     for axis, block in enumerate(blocks):

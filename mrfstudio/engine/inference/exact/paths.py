@@ -7,12 +7,21 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Mapping, Sequence
-
-Path = list[tuple[int, ...]]
-"""Places of what is contracted among the operands that are left; the result goes to their end."""
+from typing import NamedTuple
 
 
-def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> Path:
+class Step(NamedTuple):
+    """Places of what is contracted among the operands that are left, its variables, and which of those are kept.
+
+    The result goes to the end of the operands.
+    """
+
+    chosen: tuple[int, ...]
+    joined: frozenset[int]
+    kept: frozenset[int]
+
+
+def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> list[Step]:
     """Pairs, and single operands that nothing is left to be multiplied with, until all are numbers."""
     alive = list(range(len(scopes)))
     members = [frozenset(scope) for scope in scopes]
@@ -22,20 +31,21 @@ def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> P
         for v in scope:
             of.setdefault(v, set()).add(number)
             near.setdefault(v, set()).update(scope)
-    path: Path = []
+    path: list[Step] = []
 
     def weight(v: int) -> int:
         return math.prod(map(sizes.__getitem__, near[v]))
 
     def contract(*chosen: int) -> int:
-        path.append(tuple(alive.index(number) for number in chosen))
-        joined = frozenset().union(*(members[number] for number in chosen))
+        places = tuple([alive.index(number) for number in chosen])
+        joined = frozenset().union(*[members[number] for number in chosen])
         for number in chosen:
             alive.remove(number)
             for v in members[number]:
                 of[v].discard(number)
-        kept = frozenset(v for v in joined if of[v])
+        kept = frozenset([v for v in joined if of[v]])
         gone = joined - kept
+        path.append(Step(places, joined, kept))
         for v in kept:
             of[v].add(len(members))
             near[v] |= kept
@@ -54,12 +64,14 @@ def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> P
         del weights[v]
         touched: set[int] = set()
         while len(of[v]) > 1:
-            one, other = heapq.nsmallest(2, of[v], key=lambda number: (len(members[number]), number))
+            one, other = sorted(of[v], key=lambda number: (len(members[number]), number))[:2]
             touched |= members[contract(one, other)]
         touched.update(*(members[contract(number)] for number in list(of[v]) if _finished(members[number], of)))
         for u in touched.intersection(weights):
-            weights[u] = weight(u) if of[u] else 1
-            heapq.heappush(heap, (weights[u], u))
+            now = weight(u) if of[u] else 1
+            if now != weights[u]:
+                weights[u] = now
+                heapq.heappush(heap, (now, u))
     return path
 
 

@@ -74,10 +74,11 @@ def test_tables_that_could_vanish_are_left_to_others() -> None:
 def test_a_path_multiplies_until_only_numbers_are_left() -> None:
     scopes = [(0, 1), (1, 2), (2, 0), (3,), (4, 5)]
     left = [frozenset(scope) for scope in scopes]
-    for chosen in quick_path(scopes, dict.fromkeys(range(6), 2)):
-        joined = frozenset().union(*(left[place] for place in chosen))
-        left = [scope for place, scope in enumerate(left) if place not in chosen]
+    for step in quick_path(scopes, dict.fromkeys(range(6), 2)):
+        joined = frozenset().union(*(left[place] for place in step.chosen))
+        left = [scope for place, scope in enumerate(left) if place not in step.chosen]
         left.append(frozenset(v for v in joined if any(v in scope for scope in left)))
+        assert (step.joined, step.kept) == (joined, left[-1])
     assert not any(left)
 
 
@@ -92,7 +93,7 @@ def test_a_path_takes_the_variable_with_the_smallest_table_first() -> None:
         def table(v: int, left: list[frozenset[int]], sizes: dict[int, int] = sizes) -> int:
             return math.prod(sizes[u] for u in frozenset().union(*(scope for scope in left if v in scope)))
 
-        path, waiting = quick_path(scopes, sizes), set(sizes)
+        path, waiting = [step.chosen for step in quick_path(scopes, sizes)], set(sizes)
         while waiting:
             turn = min(waiting, key=lambda v: (table(v, left), v))
             waiting.remove(turn)
