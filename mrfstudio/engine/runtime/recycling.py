@@ -56,10 +56,14 @@ class Recycler:
         return [pieces[i] for i in numbers]
 
     def _take(self, size: int) -> np.ndarray:
+        pieces, best = self._pieces, 0
+        for i in range(1, len(pieces)):
+            better = size <= len(pieces[i]) < (len(pieces[best]) if best else 2 * size + 1)
+            if better and sys.getrefcount(pieces[i]) == self._idle:
+                best = i
+        if best:
+            return pieces[best]
         free = self._free()
-        fitting = [piece for piece in free if size <= piece.nbytes <= 2 * size]
-        if fitting:
-            return min(fitting, key=len)
         idle = sum(piece.nbytes for piece in free)
         for piece in free:  # the oldest first
             if idle + size <= self._kept:

@@ -222,8 +222,7 @@ def advanced(
     def sent(number: int) -> Any:
         """Fill the messages to a block from one direction; the last one of a block, of several, also their product."""
         way, scratch = every[number], work.pop()
-        with np.errstate(all="ignore"):  # where evidence contradicts itself there is no message
-            change = send(way, scratch)
+        change = send(way, scratch)
         if blocks > 1 and next(finished[way.block]) == last:
             within, log_weight = begun.product
             _multiply(begun.messages[:, :, way.pixels], ready, within[:, way.pixels], log_weight[:, way.pixels])
@@ -254,7 +253,7 @@ def _joined(changes: dict[int, Any], every: tuple[Way, ...], messages: Tensor, w
 
 def _begun(messages: Tensor, product: Products, ready: Prepared, log_evidence: Tensor) -> PartialUpdate:
     """An update of messages (directions, S, N) with nothing done yet; `log_evidence` (labels, N)."""
-    with fitting_threads(0), np.errstate(all="ignore"):
+    with fitting_threads(0), np.errstate(all="ignore"):  # where evidence contradicts itself there is no belief
         # Scaled to the sum 2^60, so that labels far less probable stay above the smallest float.
         logs = quick(product.log_weight) + quick(log_evidence)
         library = library_of(logs)
@@ -294,6 +293,7 @@ class _Sending:
         self.old, self.new, self.total = quick(messages), quick(begun.messages), quick(begun.total)
         self.tensors, self.kept = (messages, begun.messages), kept
         self.sending, self.width, self.library = ready.sending, shape.width, library_of(self.total)
+        self.larger = max if self.library is np else torch.maximum  # numbers of numpy are compared where they are
 
     def __call__(self, way: Way, work: _Scratch) -> Any:
         """The largest change of an entry, before a mean: () of all, or with `kept` (n,) to each pixel of the block."""
@@ -309,7 +309,7 @@ class _Sending:
             image[:, :, way.column] = 1.0
         library.subtract(new, old, out=cavity)
         if self.kept is None:
-            return library.maximum(cavity.max(), -cavity.min())
+            return self.larger(cavity.max(), -cavity.min())
         before, after = (messages[way.direction, :, way.pixels] for messages in self.tensors)
         after.lerp_(before, self.kept[way.pixels].expand_as(before))
         return library.amax(library.abs(cavity, out=cavity), 0)
