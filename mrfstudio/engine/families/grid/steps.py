@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mrfstudio.engine.families.grid.model import GridMRF
 
 SHARED = 100_000_000
-"""Multiplications of an iteration from which on waking a second thread costs less than it brings (median of many, with
-two threads beside one: 31 million a third slower, 42 million an eighth slower, 157 million a quarter quicker)."""
+"""Multiplications of an iteration from which on a second thread is woken. One of 157 million is a quarter quicker with
+it; one of 31 million a twentieth on an idle machine, and a tenth to four fifths slower where others compute."""
 LEAN = 1_000_000
 """Entries of all messages below which calls cost more than what they go through: `kernel.run_messages` has fewer."""
 
