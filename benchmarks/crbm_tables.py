@@ -226,6 +226,9 @@ def _start(task_name: str, method_name: str, file: Path, options: argparse.Names
 def markdown(kept: Kept) -> str:
     """All tables as Markdown; cells that are not measured yet are empty, and rows of such cells are left out."""
     anew = ", damage drawn anew" if kept.settings["copies"] > 1 else ""
+    anew += f", {kept.settings['iterations']} iterations" if kept.settings["iterations"] else ""
+    of = {task.data for name, task in TASKS.items() if any(kept.get(f"{name}/{method}") for method in METHODS)}
+    anew += ", silhouettes" if of == {"silhouettes"} else ""
     words = (
         f"Measured with: {kept.settings_in_words}; torch {torch.__version__}, CPU. The CD methods ran `sampling times` "
         f"as many epochs. {STARTED[kept.settings['start']]} The parameters of the best validation were kept. "
@@ -233,7 +236,7 @@ def markdown(kept: Kept) -> str:
     )
     note = kept.folder / "note.txt"
     lines = [
-        f"# Conditional RBMs{anew}: error in percent of all pixels, and of the pixels that the damage changed",
+        f"# Conditional RBMs{anew}: wrong pixels in percent, of all and of changed ones",
         "",
         *textwrap.wrap(words, 120, break_on_hyphens=False),
         *(["", *textwrap.wrap(" ".join(note.read_text("utf-8").split()), 120)] if note.exists() else []),

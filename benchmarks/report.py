@@ -36,8 +36,9 @@ ELSEWHERE = """## Printed, and not on this page
   `docs/algorithms/boltzmann.md`; that asking for one node is the pseudolikelihood is an identity, which
   `tests/engine/training/test_one_node_queries.py` checks.
 - [PI17]: the machine of 10,000×2,000 units is timed by `mrfstudio bench rbm`.
-- [Liu20]: Table 6.1 (nats a pixel of digits and clothes) was not tried; Norb of Table 6.2, and the
-  recordings of Tables 7.1–7.9, could not be had: *Speakers* has others. Table 5.3 has seconds of a GPU.
+- [Liu20]: Table 6.1 (nats a pixel of digits and clothes) says neither which noise its grey levels had nor their
+  scale, so that no number can be put beside it. Norb of Table 6.2, and the recordings of Tables 7.1–7.9, could not be
+  had: *Speakers* has others. Table 5.3 has seconds of a GPU.
 - [WK19]: Penn Treebank could not be had, and neural variational inference is another program's bound.
 """
 
