@@ -33,7 +33,7 @@ from mrfstudio.engine.families.grid.levels import (
 )
 from mrfstudio.engine.families.grid.model import GridMRF
 from mrfstudio.engine.families.grid.shape import GridShape
-from mrfstudio.engine.families.grid.steadying import Swings
+from mrfstudio.engine.families.grid.steadying import SwingCounts
 from mrfstudio.engine.families.grid.steps import (
     PartialUpdate,
     Products,
@@ -60,7 +60,7 @@ class GridMessages(State):
 
     With a coarse start also where the pass over smaller copies of the canvas is (`levels`): how many steps ago it
     began, whether the last step was one of it, and messages and label evidence of every copy, from the largest to the
-    smallest; and after the passes what `Swings` says of the messages to each pixel (`steadying`).
+    smallest; and after the passes what `SwingCounts` says of the messages to each pixel (`steadying`).
     """
 
     remembered: ClassVar[tuple[str, ...]] = ("in_pass", "copies", "passing", "swung")
@@ -121,7 +121,7 @@ class GridBeliefPropagation(Kernel):
         old, partial, swung, passing = state.messages, state.partial, state.swung, here is not None
         coarse, swings = self._coarse(algorithm, model, evidence, old), None
         if coarse and model.eased and not passing and not algorithm.damping:
-            swings = Swings.known(swung, old)
+            swings = SwingCounts.known(swung, old)
         try:
             messages, changes = self._proposal(algorithm, model, evidence, old, swings, partial, loose=passing)
         except Interrupted as interrupted:
@@ -219,7 +219,7 @@ class GridBeliefPropagation(Kernel):
         model: GridMRF,
         evidence: Evidence,
         old: Tensor,
-        swings: Swings | None,
+        swings: SwingCounts | None,
         partial: PartialUpdate | None,
         loose: bool,
     ) -> tuple[Tensor, Tensor]:

@@ -37,19 +37,19 @@ SLOWED = 0.5
 """After so many swings a step is a quarter of what it was."""
 
 
-class Swings(NamedTuple):
+class SwingCounts(NamedTuple):
     """How often messages to each pixel swung, and how far they would have moved in the iteration before; (N,) both."""
 
     counts: Tensor
     changes: Tensor
 
     @classmethod
-    def none(cls, like: Tensor) -> Swings:
+    def none(cls, like: Tensor) -> SwingCounts:
         """Nothing has swung yet, for messages (…, N)."""
         return cls(like.new_zeros(like.shape[-1]), like.new_full(like.shape[-1:], torch.inf))
 
     @classmethod
-    def known(cls, found: tuple[Tensor, ...], like: Tensor) -> Swings:
+    def known(cls, found: tuple[Tensor, ...], like: Tensor) -> SwingCounts:
         """What a state remembers, for messages (…, N): nothing where it is of something else, as a file's may be."""
         fits = len(found) == 2 and all(one.shape == like.shape[-1:] for one in found)
         return cls(*found) if fits else cls.none(like)
@@ -59,12 +59,12 @@ class Swings(NamedTuple):
         """What old messages to each pixel count, (N,)."""
         return 1.0 - (1.0 - STEADIED) / (1.0 + self.counts / SLOWED) ** 2
 
-    def after(self, changes: Tensor, steps: int) -> Swings:
+    def after(self, changes: Tensor, steps: int) -> SwingCounts:
         """After an iteration whose messages would have moved by `changes` (N,), as probabilities."""
         if steps < LATE:
-            return Swings(self.counts, changes)
+            return SwingCounts(self.counts, changes)
         swung = (changes > SWINGS) | ((changes > GROWS) & (changes > self.changes))
-        return Swings(torch.where(swung, self.counts + 1, (self.counts - 1).clamp_min(0)), changes)
+        return SwingCounts(torch.where(swung, self.counts + 1, (self.counts - 1).clamp_min(0)), changes)
 
 
 class Steadying:
@@ -72,7 +72,7 @@ class Steadying:
 
     def __init__(self, model: GridMRF, shape: GridShape) -> None:
         self.active, self.steps = model.eased > 0, len(plan_for(model, shape))
-        self.swings = Swings.none(model.weights.new_empty((shape.pixels,)))
+        self.swings = SwingCounts.none(model.weights.new_empty((shape.pixels,)))
 
     @property
     def held_back(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """Places of what is contracted among the operands that are left, its variables, and which of those are kept.
 
     The result goes to the end of the operands.
@@ -21,7 +21,7 @@ class Step(NamedTuple):
     kept: frozenset[int]
 
 
-def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> list[Step]:
+def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> list[PathStep]:
     """Pairs, and single operands that nothing is left to be multiplied with, until all are numbers."""
     alive = list(range(len(scopes)))
     members = [frozenset(scope) for scope in scopes]
@@ -31,7 +31,7 @@ def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> l
         for v in scope:
             of.setdefault(v, set()).add(number)
             near.setdefault(v, set()).update(scope)
-    path: list[Step] = []
+    path: list[PathStep] = []
 
     def weight(v: int) -> int:
         return math.prod(map(sizes.__getitem__, near[v]))
@@ -45,7 +45,7 @@ def quick_path(scopes: Sequence[tuple[int, ...]], sizes: Mapping[int, int]) -> l
                 of[v].discard(number)
         kept = frozenset([v for v in joined if of[v]])
         gone = joined - kept
-        path.append(Step(places, joined, kept))
+        path.append(PathStep(places, joined, kept))
         for v in kept:
             of[v].add(len(members))
             near[v] |= kept

@@ -11,7 +11,7 @@ from functools import cached_property
 import opt_einsum
 
 from mrfstudio.engine.graphs.factor_graph import FactorGraph
-from mrfstudio.engine.inference.exact.paths import Step, quick_path
+from mrfstudio.engine.inference.exact.paths import PathStep, quick_path
 
 FEW, LITTLE = 200, 5e7
 """Tables up to which a path is found in a millisecond or two, which is taken where it needs no more bytes than these:
@@ -65,7 +65,7 @@ def _make_plan(model: FactorGraph) -> ContractionOrder:
     return _costed(_along(path, scopes), scopes, sizes)
 
 
-def _along(path: Sequence[tuple[int, ...]], scopes: Sequence[tuple[int, ...]]) -> Iterator[Step]:
+def _along(path: Sequence[tuple[int, ...]], scopes: Sequence[tuple[int, ...]]) -> Iterator[PathStep]:
     """The steps of a path: places of operands among those that are left."""
     remaining = [frozenset(scope) for scope in scopes]
     # How many operands still hold a variable: it is summed out when the last two of them meet.
@@ -82,10 +82,10 @@ def _along(path: Sequence[tuple[int, ...]], scopes: Sequence[tuple[int, ...]]) -
         for variable in kept:
             holders[variable] += 1
         remaining.append(kept)
-        yield Step(tuple(chosen), joined, kept)
+        yield PathStep(tuple(chosen), joined, kept)
 
 
-def _costed(path: Iterable[Step], scopes: list[tuple[int, ...]], sizes: dict[int, int]) -> ContractionOrder:
+def _costed(path: Iterable[PathStep], scopes: list[tuple[int, ...]], sizes: dict[int, int]) -> ContractionOrder:
     """What a path costs."""
     steps, widest = [], 0
     entries = float(sum(_entries(scope, sizes) for scope in scopes))

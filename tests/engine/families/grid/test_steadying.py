@@ -9,7 +9,7 @@ from mrfstudio.engine.families.grid.belief_propagation import GridMessages
 from mrfstudio.engine.families.grid.kernel import run_messages
 from mrfstudio.engine.families.grid.levels import plan_for
 from mrfstudio.engine.families.grid.model import GridMRF
-from mrfstudio.engine.families.grid.steadying import GROWS, LATE, STEADIED, SWINGS, Steadying, Swings
+from mrfstudio.engine.families.grid.steadying import GROWS, LATE, STEADIED, SWINGS, Steadying, SwingCounts
 from mrfstudio.engine.graphs.evidence import Evidence
 from mrfstudio.engine.inference.messages.belief_propagation import BeliefPropagation
 
@@ -82,7 +82,7 @@ def steadying_begins(model: GridMRF) -> int:
 
 
 def test_nothing_is_held_back_early_and_what_stops_swinging_is_let_go() -> None:
-    none, large, small = Swings.none(torch.zeros(1)), torch.full((1,), 2 * SWINGS), torch.full((1,), 0.5 * SWINGS)
+    none, large, small = SwingCounts.none(torch.zeros(1)), torch.full((1,), 2 * SWINGS), torch.full((1,), 0.5 * SWINGS)
     assert float(none.after(large, LATE - 1).counts) == 0
     twice = none.after(large, LATE).after(large, LATE + 1)
     assert float(twice.counts) == 2
@@ -92,7 +92,7 @@ def test_nothing_is_held_back_early_and_what_stops_swinging_is_let_go() -> None:
 
 
 def test_a_small_change_counts_where_it_grows_and_not_where_it_dies_away() -> None:
-    begin = Swings.none(torch.zeros(3))
+    begin = SwingCounts.none(torch.zeros(3))
     changes = torch.tensor([2.0, 2.0, 0.5]) * GROWS  # grows, dies away, grows but is tiny
     growth = torch.tensor([1.1, 0.9, 1.1])
     swings = begin.after(changes, LATE)
@@ -104,9 +104,9 @@ def test_a_small_change_counts_where_it_grows_and_not_where_it_dies_away() -> No
 
 def test_counts_of_another_picture_are_forgotten() -> None:
     found = (torch.ones(3), torch.ones(3))
-    assert Swings.known(found, torch.zeros(8, 2, 3)).counts.tolist() == [1, 1, 1]
+    assert SwingCounts.known(found, torch.zeros(8, 2, 3)).counts.tolist() == [1, 1, 1]
     for odd in ((), found[:1], (torch.ones(4), torch.ones(3))):
-        assert Swings.known(odd, torch.zeros(8, 2, 3)).counts.tolist() == [0, 0, 0]
+        assert SwingCounts.known(odd, torch.zeros(8, 2, 3)).counts.tolist() == [0, 0, 0]
 
 
 def test_a_flat_start_holds_nothing_back() -> None:
