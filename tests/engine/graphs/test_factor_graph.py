@@ -75,6 +75,7 @@ def test_duplicate_scopes_multiply() -> None:
         ([2, 2], [((0, 1), np.zeros((2, 3)))], "expected (2, 2)"),
         ([2], [((0,), np.array([0.0, np.nan]))], "not a number"),
         ([2], [((0,), np.array([0.0, np.inf]))], "infinite"),
+        ([2, 2], [((0, 1), np.zeros((2, 2))), ((0, 1), np.array([[0.0, np.nan], [0, 0]]))], "Factor 1 has an entry"),
     ],
 )
 def test_impossible_graphs_are_refused_in_one_sentence(cards: list[int], factors: list, words: str) -> None:
