@@ -51,7 +51,8 @@ class SwingCounts(NamedTuple):
     @classmethod
     def known(cls, found: tuple[Tensor, ...], like: Tensor) -> SwingCounts:
         """What a state remembers, for messages (…, N): nothing where it is of something else, as a file's may be."""
-        fits = len(found) == 2 and all(one.shape == like.shape[-1:] for one in found)
+        known = [(one.shape, one.dtype) for one in found]
+        fits = known == 2 * [(like.shape[-1:], like.dtype)]
         return cls(*found) if fits else cls.none(like)
 
     @property

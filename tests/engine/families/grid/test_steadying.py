@@ -105,7 +105,7 @@ def test_a_small_change_counts_where_it_grows_and_not_where_it_dies_away() -> No
 def test_counts_of_another_picture_are_forgotten() -> None:
     found = (torch.ones(3), torch.ones(3))
     assert SwingCounts.known(found, torch.zeros(8, 2, 3)).counts.tolist() == [1, 1, 1]
-    for odd in ((), found[:1], (torch.ones(4), torch.ones(3))):
+    for odd in ((), found[:1], (torch.ones(4), torch.ones(3)), (torch.ones(3).double(), torch.ones(3))):
         assert SwingCounts.known(odd, torch.zeros(8, 2, 3)).counts.tolist() == [0, 0, 0]
 
 
