@@ -66,7 +66,7 @@ class GridShape:
         They belong to whole rows, counted through all images, of which the first is `first_row`.
         """
         edge, column = self.border(direction, first_row)
-        image = messages.view(messages.shape[0], -1, self.width)
+        image = messages.view(messages.shape[0], messages.shape[1] // self.width, self.width)
         image[:, edge].fill_(value)
         if column is not None:  # selected, not indexed: a fifth less
             image.select(2, column).fill_(value)
